@@ -1,0 +1,157 @@
+"""Names, paths, limits and exit codes that every program shares.
+
+Level 0: imports nothing but `os` and `sys`, because the hooks' and the wrapper's start pays for it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PROTOCOL = 1
+
+# Exit codes of every program; the man pages print this table.
+EXIT_OK = 0
+EXIT_REFUSED = 1
+EXIT_USAGE = 2
+EXIT_NO_BROKER = 3
+EXIT_TIMEOUT = 4
+EXIT_CODES = {
+    EXIT_OK: "done",
+    EXIT_REFUSED: "the broker refused the request, or the program could not do it",
+    EXIT_USAGE: "the command line or the JSON on standard input is wrong; nothing was sent",
+    EXIT_NO_BROKER: "no broker answers and none could be started",
+    EXIT_TIMEOUT: "the broker did not answer in time",
+}
+
+# Environment variables that the programs read; the man pages print this table.
+ENVIRONMENT = {
+    "SEANCE_SOCKET_PATH": "path of the broker's socket; wins over the configuration and the default",
+    "SEANCE_SURFACE_ID": "id of the surface that a report is about; wins over what the terminal says",
+    "SEANCE_WORKSPACE_ID": "id of the workspace that a report is about; wins over what the terminal says",
+    "SEANCE_CODEBUFF_PID": "set by codebuff-wrapper: process id of the agent it became",
+    "SEANCE_CODEBUFF_HOOKS_DISABLED": "1: codebuff-wrapper runs the agent and reports nothing",
+    "SEANCE_WRAPPED": "set by codebuff-wrapper: agents already wrapped, so that it never finds itself",
+    "SEANCE_LOG": "path of the broker's log when detached; default broker.log in the state directory",
+    "XDG_RUNTIME_DIR": "where the socket lives: seance/seance.sock below it, else ~/.seance/seance.sock",
+    "XDG_STATE_HOME": "where the state lives: seance/ below it, default ~/.local/state",
+    "XDG_CONFIG_HOME": "where config.toml lives: seance/ below it, default ~/.config",
+    "NO_COLOR": "set and not empty: no colours",
+    "TMUX": "tmux's server of the pane; with TMUX_PANE it tells the surface",
+    "TMUX_PANE": "tmux's name of the pane",
+}
+
+# What a report carries of its environment, so that the broker can tell the pane it comes from.
+# Architecture, "Identity".
+PLACE_VARIABLES = (
+    "TMUX",
+    "TMUX_PANE",
+    "KITTY_WINDOW_ID",
+    "KITTY_LISTEN_ON",
+    "WEZTERM_PANE",
+    "WEZTERM_UNIX_SOCKET",
+    "ZELLIJ_SESSION_NAME",
+    "ZELLIJ_PANE_ID",
+    "STY",
+    "WINDOW",
+)
+
+# Limits of the broker, by the name under which `system.health` and the man pages show them.
+# Units stand in the name; figures from the reliability document.
+LIMITS = {
+    "request_bytes": 1 << 20,
+    "unterminated_bytes": 4 << 20,
+    "json_depth": 64,
+    "object_keys": 256,
+    "text_characters": 4096,
+    "name_characters": 256,
+    "connections": 1024,
+    "descriptors_kept_back": 32,
+    "half_line_seconds": 30,
+    "subscriber_events": 1024,
+    "subscriber_bytes": 4 << 20,
+    "replay_events": 4096,
+    "workspaces": 4096,
+    "surfaces": 4096,
+    "agents": 4096,
+    "status_entries": 64,
+    "log_entries": 200,
+    "notifications": 200,
+    "socket_path_bytes": 107,
+}
+
+DEFAULT_TIMEOUT = 2.0  # seconds a client waits for an answer
+SUN_PATH_BYTES = LIMITS["socket_path_bytes"]
+
+
+def home(environ: Mapping[str, str]) -> str:
+    """Return the user's home directory from `environ`, else from the password database."""
+    return environ.get("HOME") or os.path.expanduser("~")
+
+
+def _base(environ: Mapping[str, str], variable: str, fallback: str) -> str:
+    """Return an XDG base directory; relative values are ignored as the XDG specification says."""
+    value = environ.get(variable, "")
+    return value if value.startswith("/") else os.path.join(home(environ), fallback)
+
+
+def config_path(environ: Mapping[str, str]) -> str:
+    """Return the path of config.toml."""
+    return os.path.join(_base(environ, "XDG_CONFIG_HOME", ".config"), "seance", "config.toml")
+
+
+def state_directory(environ: Mapping[str, str]) -> str:
+    """Return the directory of the broker's database and log."""
+    return os.path.join(_base(environ, "XDG_STATE_HOME", ".local/state"), "seance")
+
+
+def socket_path(environ: Mapping[str, str]) -> str:
+    """Return the path of the broker's socket; every program asks here and nowhere else.
+
+    Raises ValueError with one line for the person when the path is too long for a socket
+    (107 bytes on Linux) or config.toml cannot be read.
+    """
+    path = environ.get("SEANCE_SOCKET_PATH") or _configured_socket(environ)
+    if not path:
+        runtime = environ.get("XDG_RUNTIME_DIR", "")
+        directory = os.path.join(runtime, "seance") if runtime.startswith("/") else ""
+        path = os.path.join(directory or os.path.join(home(environ), ".seance"), "seance.sock")
+    path = os.path.abspath(os.path.expanduser(path))
+    size = len(os.fsencode(path))
+    if size > SUN_PATH_BYTES:
+        raise ValueError(f"socket path is {size} bytes, at most {SUN_PATH_BYTES} work: {path}")
+    return path
+
+
+def _configured_socket(environ: Mapping[str, str]) -> str:
+    path = config_path(environ)
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except OSError as error:
+        raise ValueError(f"cannot read {path}: {error.strerror}") from error
+    if b"socket" not in content:  # spares nearly everyone the TOML parser, 10 ms of a hook's start
+        return ""
+    import tomllib
+
+    try:
+        section = tomllib.loads(content.decode()).get("socket")
+    except ValueError as error:
+        raise ValueError(f"cannot read {path}: {error}") from error
+    value = section.get("path") if isinstance(section, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def complain(program: str, message: object) -> None:
+    """Write one line for the person to standard error; a closed or full one is nobody's fault."""
+    line = f"{program}: {message}\n".encode(errors="backslashreplace")
+    try:
+        os.write(2, line)
+    except OSError:
+        sys.stderr = None

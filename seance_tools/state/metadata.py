@@ -1,0 +1,137 @@
+"""What a workspace shows besides its agents: status entries, log, progress, counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from seance_tools.agents import display_name
+from seance_tools.names import LIMITS
+from seance_tools.state.places import Context, need_workspace
+from seance_tools.state.tables import Row, Tables
+from seance_tools.wire import WireError
+
+
+def put_status(tables: Tables, row: Row) -> None:
+    """Set a status row; `since` stays while value and state do. Raises WireError when the table is full."""
+    workspace_id, key = row["workspace_id"], row["key"]
+    old = tables.get("status", workspace_id, key)
+    if old is None and len(tables.of_workspace("status", workspace_id)) >= LIMITS["status_entries"]:
+        raise WireError("limit_exceeded", f"at most {LIMITS['status_entries']} status entries a workspace", "key")
+    if old and old["value"] == row["value"] and old["state"] == row["state"]:
+        row["since"] = old["since"]
+    tables.set("status", row)
+
+
+def workspace_set_status(tables: Tables, params: Row, context: Context) -> Row:
+    """Set a status entry as a script gives it."""
+    need_workspace(tables, params["workspace_id"], context.now)
+    ttl = params["ttl_ms"]
+    put_status(
+        tables,
+        {
+            "workspace_id": params["workspace_id"],
+            "key": params["key"],
+            "value": params["value"],
+            "priority": params["priority"],
+            "is_agent": params["is_agent"],
+            "display_name": params["display_name"] or display_name(params["key"]),
+            "state": params["state"],
+            "pid": params["pid"],
+            "start_time": params.get("start_time"),
+            "expires_at": context.now + ttl / 1000 if ttl else None,
+            "since": context.now,
+            "session": None,
+            "inferred": False,
+        },
+    )
+    return {}
+
+
+def workspace_clear_status(tables: Tables, params: Row, context: Context) -> Row:  # noqa: ARG001 - one signature
+    """Clear a status entry; tells whether there was one."""
+    return {"cleared": tables.clear("status", params["workspace_id"], params["key"])}
+
+
+def set_progress(tables: Tables, workspace_id: int, value: float, label: str) -> None:
+    """Show a progress bar; `value` is clamped to 0.0 … 1.0."""
+    tables.set(
+        "progress",
+        {"workspace_id": workspace_id, "active": True, "value": min(max(value, 0.0), 1.0), "label": label},
+    )
+
+
+def workspace_set_progress(tables: Tables, params: Row, context: Context) -> Row:
+    """Show a progress bar as a script gives it."""
+    need_workspace(tables, params["workspace_id"], context.now)
+    set_progress(tables, params["workspace_id"], params["value"], params["label"])
+    return {}
+
+
+def workspace_clear_progress(tables: Tables, params: Row, context: Context) -> Row:  # noqa: ARG001 - one signature
+    """Remove the progress bar."""
+    tables.clear("progress", params["workspace_id"])
+    return {}
+
+
+def append_log(tables: Tables, workspace_id: int, message: str, level: str, now: float) -> None:
+    """Append a line to a workspace's log, a ring: past its size the oldest line goes."""
+    lines = tables.of_workspace("log", workspace_id)
+    newest = next(reversed(lines), None)
+    number = int(newest[1]) + 1 if newest else 1
+    tables.set(
+        "log",
+        {"workspace_id": workspace_id, "number": number, "message": message, "level": level, "timestamp": now},
+    )
+    lines = tables.of_workspace("log", workspace_id)
+    while len(lines) > LIMITS["log_entries"]:
+        tables.clear("log", *next(iter(lines)))
+
+
+def workspace_append_log(tables: Tables, params: Row, context: Context) -> Row:
+    """Append a line to the log as a script gives it."""
+    need_workspace(tables, params["workspace_id"], context.now)
+    append_log(tables, params["workspace_id"], params["message"], params["level"], context.now)
+    return {}
+
+
+def workspace_clear_log(tables: Tables, params: Row, context: Context) -> Row:  # noqa: ARG001 - one signature
+    """Empty the log."""
+    for key in list(tables.of_workspace("log", params["workspace_id"])):
+        tables.clear("log", *key)
+    return {}
+
+
+def workspace_set_subagent_counts(tables: Tables, params: Row, context: Context) -> Row:
+    """Set the numbers of sub-agents and background tasks."""
+    need_workspace(tables, params["workspace_id"], context.now)
+    tables.set("counts", {name: params[name] for name in ("workspace_id", "subagent_count", "background_count")})
+    return {}
+
+
+def expire(tables: Tables, now: float) -> None:
+    """Clear the status entries whose time is over."""
+    for row in [row for row in tables.all("status") if row["expires_at"] and row["expires_at"] <= now]:
+        tables.clear("status", row["workspace_id"], row["key"])
+
+
+def next_expiry(tables: Tables) -> float | None:
+    """Return when the next status entry expires, in seconds since 1970, or None."""
+    return min((row["expires_at"] for row in tables.all("status") if row["expires_at"]), default=None)
+
+
+def latest_log(tables: Tables, workspace_id: int) -> Row | None:
+    """Return the newest line of a workspace's log, or None."""
+    lines = tables.of_workspace("log", workspace_id)
+    return lines[next(reversed(lines))] if lines else None
+
+
+def statuses(tables: Tables, workspace_id: int) -> list[Row]:
+    """Return the status entries of a workspace: highest priority first, ties by key."""
+    rows = tables.of_workspace("status", workspace_id).values()
+    return sorted(rows, key=lambda row: (-row["priority"], row["key"]))
+
+
+def counts(tables: Tables, workspace_id: int) -> dict[str, Any]:
+    """Return the counts row of a workspace, zeros where none was set."""
+    row = tables.get("counts", workspace_id)
+    return row or {"workspace_id": workspace_id, "subagent_count": 0, "background_count": 0}

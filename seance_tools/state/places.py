@@ -1,0 +1,249 @@
+"""Workspaces and surfaces, and where a report belongs.
+
+Explicit ids win; else the caller's place, the terminal's own name for its pane with the server's process in
+it. A report without either goes to the workspace "Unattached", never to whatever pane happens to be active.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from seance_tools.names import LIMITS
+from seance_tools.state.tables import Row, Tables
+from seance_tools.text import clean
+from seance_tools.wire import WireError
+
+UNATTACHED = "unattached"
+
+
+class Place(NamedTuple):
+    """A pane as its terminal names it.
+
+    surface and workspace: unique texts, server process included. title, workspace_title: for people, may be
+    empty. owner: (process id, start time) of the process whose end ends the surface, if known.
+    """
+
+    surface: str
+    workspace: str
+    workspace_title: str = ""
+    owner: tuple[int, int] | None = None
+
+
+class Caller(NamedTuple):
+    """Who a request comes from, as far as it says."""
+
+    surface_id: int | None = None
+    workspace_id: int | None = None
+    place: Place | None = None
+
+
+class Context(NamedTuple):
+    """What the outside world adds to a request: the time (seconds since 1970) and its caller."""
+
+    now: float
+    caller: Caller = Caller()
+
+
+def need_workspace(tables: Tables, workspace_id: int, now: float, place: str = "", title: str = "") -> Row:
+    """Return a workspace, made if it does not exist. Raises WireError when there are too many."""
+    row = tables.get("workspace", workspace_id)
+    if row is not None:
+        return row
+    if len(tables.rows["workspace"]) >= LIMITS["workspaces"]:
+        raise WireError("limit_exceeded", f"at most {LIMITS['workspaces']} workspaces", "workspace_id")
+    row = {
+        "id": workspace_id,
+        "title": clean(title, LIMITS["name_characters"]) or f"Workspace {workspace_id}",
+        "titled_by": "terminal" if title else "default",
+        "pinned": False,
+        "position": max((other["position"] for other in tables.all("workspace")), default=-1) + 1,
+        "place": place,
+        "columns": [],
+        "created_at": now,
+    }
+    tables.set("workspace", row)
+    if not tables.get("selection"):
+        tables.set("selection", {"workspace_id": workspace_id, "previous_workspace_id": None, "surface_id": None})
+    return row
+
+
+def _new_id(tables: Tables, kind: str) -> int:
+    number = tables.next(kind)
+    while tables.get(kind, number):  # taken by someone who named the id himself
+        number = tables.next(kind)
+    return number
+
+
+def _workspace_of(tables: Tables, place: str, title: str, now: float) -> int:
+    row = tables.at_place("workspace", place)
+    if row:
+        if title and row["titled_by"] != "user":
+            title = clean(title, LIMITS["name_characters"])
+            tables.update("workspace", row, title=title, titled_by="terminal")
+        return int(row["id"])
+    return int(need_workspace(tables, _new_id(tables, "workspace"), now, place, title)["id"])
+
+
+def need_surface(
+    tables: Tables, surface_id: int, workspace_id: int, now: float, place: Place | None = None
+) -> Row:
+    """Return a surface in that workspace, made or moved there if needed."""
+    row = tables.get("surface", surface_id)
+    if row is None:
+        if len(tables.rows["surface"]) >= LIMITS["surfaces"]:
+            raise WireError("limit_exceeded", f"at most {LIMITS['surfaces']} surfaces", "surface_id")
+        owner = place.owner if place else None
+        row = {
+            "id": surface_id,
+            "workspace_id": workspace_id,
+            "place": place.surface if place else "",
+            "pid": owner[0] if owner else None,
+            "start_time": owner[1] if owner else None,
+            "title": "",
+            "cwd": "",
+            "branch": "",
+            "dirty": False,
+            "created_at": now,
+        }
+        tables.set("surface", row)
+    elif row["workspace_id"] != workspace_id:
+        move_surface(tables, row, workspace_id)
+        row = tables.rows["surface"][surface_id,]
+    return row
+
+
+def move_surface(tables: Tables, row: Row, workspace_id: int) -> None:
+    """Move a surface, with its agents and their status, to another workspace."""
+    old = row["workspace_id"]
+    tables.update("surface", row, workspace_id=workspace_id)
+    for agent in [agent for agent in tables.all("agent") if agent["surface_id"] == row["id"]]:
+        tables.update("agent", agent, workspace_id=workspace_id)
+        status = tables.get("status", old, agent["session"])
+        if status:
+            tables.clear("status", old, agent["session"])
+            tables.update("status", status, workspace_id=workspace_id)
+    drop_if_empty(tables, old)
+
+
+def locate(tables: Tables, context: Context) -> tuple[int, int | None]:
+    """Return (workspace id, surface id or None) of the context's caller, made if they do not exist."""
+    caller, now = context.caller, context.now
+    place = caller.place
+    if caller.surface_id is not None:
+        known = tables.get("surface", caller.surface_id)
+        if caller.workspace_id is not None:
+            workspace_id = int(need_workspace(tables, caller.workspace_id, now)["id"])
+        elif known:
+            workspace_id = int(known["workspace_id"])
+        else:
+            workspace_id = _workspace_of(tables, UNATTACHED, "Unattached", now)
+        return workspace_id, int(need_surface(tables, caller.surface_id, workspace_id, now)["id"])
+    if place is not None:
+        return locate_place(tables, place, now, caller.workspace_id)
+    if caller.workspace_id is not None:
+        return int(need_workspace(tables, caller.workspace_id, now)["id"]), None
+    return _workspace_of(tables, UNATTACHED, "Unattached", now), None
+
+
+def locate_place(tables: Tables, place: Place, now: float, workspace_id: int | None = None) -> tuple[int, int]:
+    """Return (workspace id, surface id) of a place, made if they do not exist."""
+    row = tables.at_place("surface", place.surface)
+    if row:
+        return int(row["workspace_id"]), int(row["id"])
+    if workspace_id is None:
+        workspace_id = _workspace_of(tables, place.workspace, place.workspace_title, now)
+    else:
+        need_workspace(tables, workspace_id, now)
+    surface = need_surface(tables, _new_id(tables, "surface"), workspace_id, now, place)
+    return workspace_id, int(surface["id"])
+
+
+def drop_if_empty(tables: Tables, workspace_id: int) -> None:
+    """Remove a workspace that a terminal brought once none of its surfaces or agents is left."""
+    row = tables.get("workspace", workspace_id)
+    if not row or not row["place"]:
+        return
+    for kind in ("surface", "agent"):
+        if any(other["workspace_id"] == workspace_id for other in tables.all(kind)):
+            return
+    remove_workspace(tables, workspace_id)
+
+
+def remove_workspace(tables: Tables, workspace_id: int) -> None:
+    """Remove a workspace; the selection goes to the one before it in order, else to the next."""
+    selection = tables.get("selection")
+    if selection and selection["workspace_id"] == workspace_id:
+        order = [row["id"] for row in ordered(tables)]
+        index = order.index(workspace_id)
+        neighbours = order[:index][-1:] or order[index + 1 :][:1]
+        if neighbours:
+            tables.set(
+                "selection",
+                {"workspace_id": neighbours[0], "previous_workspace_id": None, "surface_id": None},
+            )
+        else:
+            tables.clear("selection")
+    tables.clear_workspace(workspace_id)
+
+
+def remove_surface(tables: Tables, surface_id: int) -> None:
+    """Remove a surface with its agents' sessions, and its workspace if that is left empty."""
+    row = tables.get("surface", surface_id)
+    if row is None:
+        return
+    for agent in [agent for agent in tables.all("agent") if agent["surface_id"] == surface_id]:
+        tables.clear("status", agent["workspace_id"], agent["session"])
+        tables.clear("agent", agent["session"])
+    tables.clear("surface", surface_id)
+    drop_if_empty(tables, row["workspace_id"])
+
+
+def ordered(tables: Tables) -> list[Row]:
+    """Return the workspaces in their order: pinned ones first, then by position."""
+    return sorted(tables.all("workspace"), key=lambda row: (not row["pinned"], row["position"], row["id"]))
+
+
+def place_panes(tables: Tables, prefix: str, panes: list[Row], now: float) -> None:
+    """Bring the surfaces of one terminal server up to date with its own list of panes.
+
+    prefix: what the places of that server begin with. panes: rows with place, workspace (a place),
+    workspace_title, columns, title, cwd. Surfaces of panes that are gone are removed.
+    """
+    listed = {pane["place"]: pane for pane in panes}
+    for row in [row for row in tables.all("surface") if row["place"].startswith(prefix)]:
+        pane = listed.get(row["place"])
+        if pane is None:
+            remove_surface(tables, row["id"])
+            continue
+        workspace_id = _workspace_of(tables, pane["workspace"], pane["workspace_title"], now)
+        need_surface(tables, row["id"], workspace_id, now)
+        shown = {name: clean(pane[name]) for name in ("title", "cwd")}
+        tables.update("surface", tables.rows["surface"][row["id"],], **shown)
+    columns = {pane["workspace"]: pane["columns"] for pane in panes}
+    for row in [row for row in tables.all("workspace") if row["place"] in columns]:
+        tables.update("workspace", row, columns=columns[row["place"]])
+
+
+def caller_ids(tables: Tables, caller: Caller) -> Row | None:
+    """Return the surface row of a caller that is known already; nothing is made."""
+    if caller.surface_id is not None:
+        return tables.get("surface", caller.surface_id)
+    if caller.place is None:
+        return None
+    return tables.at_place("surface", caller.place.surface)
+
+
+def identity(tables: Tables, surface: Row | None, workspace_id: int | None) -> dict[str, Any]:
+    """Return the ids of a surface and its workspace as system.identify shows them."""
+    order = [row["id"] for row in ordered(tables)]
+    if surface is not None:
+        workspace_id = surface["workspace_id"]
+    index = order.index(workspace_id) if workspace_id in order else None
+    return {
+        "window_index": None if index is None else 0,
+        "workspace_id": workspace_id,
+        "workspace_index": index,
+        "pane_group_id": None,
+        "surface_id": surface["id"] if surface else None,
+        "browser_panel_id": None,
+    }

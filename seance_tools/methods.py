@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from seance_tools.names import LIMITS
+from seance_tools.state.tables import TOPICS
 from seance_tools.text import clean
 from seance_tools.wire import WireError
 
@@ -181,6 +182,7 @@ _CALLER = (
     integer("workspace_id", "id of the workspace; wins over env", None),
     structure("env", "the caller's environment variables that tell its pane", None),
     string("tty", "the caller's terminal device, where env tells nothing", None),
+    integer("tty_session", "process id of that terminal's session leader", None, 1, (1 << 31) - 1),
 )
 
 METHODS = (
@@ -188,7 +190,7 @@ METHODS = (
     Method("system.capabilities", (), "List the methods.", "methods, protocol, version", io=True),
     Method(
         "system.identify",
-        (*_CALLER[2:],),
+        _CALLER,
         "Tell the focused surface and, from env, the caller's.",
         "window_index, workspace_id, workspace_index, pane_group_id, surface_id, browser_panel_id, caller",
     ),
@@ -262,7 +264,7 @@ METHODS = (
     Method(
         "events.subscribe",
         (
-            array("topics", "kinds of rows to hear of; default all", default=None),
+            array("topics", "kinds of rows to hear of; default all", TOPICS, None),
             integer("after_seq", "last change seen, to go on from there", None),
             string("boot_id", "the broker's run that after_seq belongs to", None),
         ),

@@ -33,11 +33,12 @@ _INDEXED = ("status", "log")
 
 
 class Change(NamedTuple):
-    """One row set, or cleared where `row` is None."""
+    """One row set, or cleared where `row` is None; `old` is the row before, if there was one."""
 
     kind: str
     key: Key
     row: Row | None
+    old: Row | None = None
 
     def event(self) -> Row:
         """Return the change as the event that subscribers get, without its number."""
@@ -74,10 +75,11 @@ class Tables:
     def set(self, kind: str, row: Row) -> bool:
         """Set a row; returns whether that changed anything."""
         key = tuple([row[name] for name in KINDS[kind]])
-        if self.rows[kind].get(key) == row:
+        old = self.rows[kind].get(key)
+        if old == row:
             return False
         self._put(kind, key, row)
-        self._changes.append(Change(kind, key, row))
+        self._changes.append(Change(kind, key, row, old))
         return True
 
     def update(self, kind: str, row: Row, **members: Any) -> bool:
@@ -86,10 +88,11 @@ class Tables:
 
     def clear(self, kind: str, *key: int | str) -> bool:
         """Clear a row; returns whether there was one."""
-        if key not in self.rows[kind]:
+        old = self.rows[kind].get(key)
+        if old is None:
             return False
         self._drop(kind, key)
-        self._changes.append(Change(kind, key, None))
+        self._changes.append(Change(kind, key, None, old))
         return True
 
     def clear_workspace(self, workspace_id: int) -> None:

@@ -1,0 +1,188 @@
+"""The broker without its sockets: requests in, answers and changes out, the store, and processes' ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+from seance_tools import __version__, liveness, names, terminals, wire
+from seance_tools.events import Event, Feed
+from seance_tools.methods import METHODS, Method, validate
+from seance_tools.state import calls, metadata, sessions
+from seance_tools.state.places import Caller, Context, place_panes
+from seance_tools.state.tables import Row, Tables
+from seance_tools.store import Store
+
+log = logging.getLogger("seance-broker")
+RECOVER_SECONDS = 5.0
+TMUX_DELAY = 0.1  # panes that come and go together are listed once
+
+
+class Core:
+    """Owns the state. `publish` is called with the events of every batch of changes."""
+
+    def __init__(self, store: Store, boot_id: str, publish: Callable[[list[Event]], None]) -> None:
+        self.tables = Tables()
+        self.store = store
+        self.feed = Feed(boot_id)
+        self.publish = publish
+        self.started = time.time()
+        self.counters = dict.fromkeys(("requests", "refused", "faults", "slow_consumers"), 0)
+        self._watched: dict[tuple[int, int | None], int] = {}
+        self._expiry: asyncio.TimerHandle | None = None
+        self._expires_at: float | None = None
+        self._listing: dict[str, asyncio.TimerHandle] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        """Take up the state of the last run; what ended meanwhile goes. Needs the running loop."""
+        for kind, row in self.store.load():
+            self.tables.apply(kind, row)
+        if self.store.set_aside:
+            log.error("the database could not be read; it was put aside as %s", self.store.set_aside)
+        for process in sessions.processes(self.tables):
+            self._watch(*process)
+        metadata.expire(self.tables, time.time())
+        for row in list(self.tables.all("surface")):
+            self._list_panes(row["place"])
+        self.commit()
+
+    def stop(self) -> None:
+        """Close the store and let go of all processes."""
+        for descriptor in self._watched.values():
+            os.close(descriptor)
+        for handle in self._listing.values():
+            handle.cancel()
+        self.store.close()
+
+    def call(self, request: wire.Request, method: Method) -> Row:
+        """Do one request and return its result; the caller commits. Raises WireError."""
+        params = validate(method, request.params)
+        if params.get("pid") is not None:
+            params["start_time"] = liveness.start_time(params["pid"])
+        caller = _caller(params)
+        result = calls.call(self.tables, method, params, Context(time.time(), caller))
+        if params.get("pid") is not None:
+            self._watch(params["pid"], params["start_time"])
+        if caller.place is not None and method.name == "agent.hook":
+            if caller.place.owner:
+                self._watch(*caller.place.owner)
+            self._list_panes(caller.place.surface)
+        return result
+
+    def commit(self) -> None:
+        """Save the changes since the last commit, then show them to the subscribers."""
+        changes = self.tables.take_changes()
+        if not changes:
+            return
+        was_degraded = self.store.degraded
+        self.store.write(changes, time.time())
+        if self.store.degraded and not was_degraded:
+            log.error("state cannot be saved: %s", self.store.degraded)
+            asyncio.get_running_loop().call_later(RECOVER_SECONDS, self._recover)
+        self._schedule_expiry()
+        self.publish(self.feed.publish(changes))
+
+    def _recover(self) -> None:
+        if self.store.recover(self.tables):
+            log.info("state is saved again")
+        else:
+            asyncio.get_running_loop().call_later(RECOVER_SECONDS, self._recover)
+
+    def _watch(self, pid: int, started: int | None) -> None:
+        process = (pid, started)
+        if process in self._watched:
+            return
+        try:
+            descriptor = liveness.open_process(pid, started) if started is not None else None
+        except OSError as error:
+            log.warning("cannot watch process %d: %s", pid, error.strerror)
+            return
+        if descriptor is None:
+            sessions.process_ended(self.tables, pid, started)
+            return
+        self._watched[process] = descriptor
+        asyncio.get_running_loop().add_reader(descriptor, self._process_ended, process)
+
+    def _process_ended(self, process: tuple[int, int | None]) -> None:
+        descriptor = self._watched.pop(process)
+        asyncio.get_running_loop().remove_reader(descriptor)
+        os.close(descriptor)
+        places = {row["place"] for row in self.tables.all("surface")}
+        sessions.process_ended(self.tables, *process)
+        for place in places:
+            self._list_panes(place)
+        self.commit()
+
+    def _schedule_expiry(self) -> None:
+        due = metadata.next_expiry(self.tables)
+        if due == self._expires_at:
+            return
+        if self._expiry:
+            self._expiry.cancel()
+        self._expires_at = due
+        if due is not None:
+            delay = max(due - time.time(), 0.0)
+            self._expiry = asyncio.get_running_loop().call_later(delay, self._expire)
+
+    def _expire(self) -> None:
+        self._expires_at = None
+        metadata.expire(self.tables, time.time())
+        self.commit()
+        self._schedule_expiry()
+
+    def _list_panes(self, place: str) -> None:
+        """Have the tmux server of a place list its panes soon, once for all who ask meanwhile."""
+        if not place.startswith("tmux:"):
+            return
+        server = place.rpartition(":")[0]
+        if server not in self._listing:
+            loop = asyncio.get_running_loop()
+            self._listing[server] = loop.call_later(TMUX_DELAY, self._list_now, server, place)
+
+    def _list_now(self, server: str, place: str) -> None:
+        del self._listing[server]
+        task = asyncio.get_running_loop().create_task(self._take_panes(place))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _take_panes(self, place: str) -> None:
+        listed = await terminals.tmux_panes(place)
+        if listed:
+            place_panes(self.tables, *listed, time.time())
+            self.commit()
+
+
+def _caller(params: Row) -> Caller:
+    environ: dict[str, Any] = params.get("env") or {}
+    texts = {name: value for name, value in environ.items() if name in names.PLACE_VARIABLES and type(value) is str}
+    place = terminals.recognise(texts, params.get("tty"), params.get("tty_session"))
+    return Caller(params.get("surface_id"), params.get("workspace_id"), place)
+
+
+def capabilities() -> Row:
+    """Return what system.capabilities answers."""
+    return {
+        "methods": sorted(name for row in METHODS for name in (row.name, *row.aliases)),
+        "protocol": names.PROTOCOL,
+        "version": __version__,
+    }
+
+
+def initial(feed: Feed, tables: Tables, params: Row) -> tuple[Row, list[Event]]:
+    """Return (result, events to send after it) of a validated events.subscribe."""
+    topics = params["topics"]
+    result: Row = {"seq": feed.seq, "boot_id": feed.boot_id, "gap": False, "snapshot": None}
+    if params["after_seq"] is not None:
+        missed = feed.since(params["after_seq"], params["boot_id"])
+        if missed is not None:
+            return {**result, "seq": params["after_seq"]}, missed
+        result["gap"] = True
+    result["snapshot"] = tables.snapshot(topics) if topics else tables.snapshot()
+    return result, []
+
+

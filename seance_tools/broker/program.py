@@ -1,0 +1,141 @@
+"""The seance-broker program: options, detaching, signals, the log."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import logging.handlers
+import os
+import signal
+import sys
+import time
+import uuid
+
+import click
+
+from seance_tools import __version__, names
+from seance_tools.broker.core import Core
+from seance_tools.broker.server import Server
+from seance_tools.listen import Place, Refused, holder
+from seance_tools.store import Store
+
+PROGRAM = "seance-broker"
+log = logging.getLogger(PROGRAM)
+LOG_BYTES = 1 << 20
+STOP_SECONDS = 5.0
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--socket", "path", metavar="PATH", help="Path of the socket (default: SEANCE_SOCKET_PATH, config.toml, …).")
+@click.option("--foreground", is_flag=True, help="Stay in the foreground and log to standard error.")
+@click.option("--stop", is_flag=True, help="Stop the broker that runs, and wait until it is gone.")
+@click.version_option(__version__, prog_name=PROGRAM)
+def broker(path: str | None, *, foreground: bool, stop: bool) -> None:
+    """Own the state of all agents of this user, and serve it on a Unix socket.
+
+    Without an option it goes to the background once it serves. Sidebar, ctl and wrappers start it by
+    themselves where none runs.
+    """
+    try:
+        if path:
+            os.environ["SEANCE_SOCKET_PATH"] = path
+        path = names.socket_path(os.environ)
+        if stop:
+            _stop(path)
+        elif foreground:
+            logging.basicConfig(format="%(name)s: %(message)s", level=logging.INFO)
+            _serve(Place(path), None)
+        else:
+            _detach(path)
+    except (Refused, ValueError) as error:
+        names.complain(PROGRAM, error)
+        sys.exit(names.EXIT_REFUSED)
+
+
+def _stop(path: str) -> None:
+    pid = holder(path)
+    if pid is None:
+        names.complain(PROGRAM, f"no broker at {path}")
+        sys.exit(names.EXIT_NO_BROKER)
+    descriptor = os.pidfd_open(pid)
+    signal.pidfd_send_signal(descriptor, signal.SIGTERM)
+    import select
+
+    if not select.select([descriptor], [], [], STOP_SECONDS)[0]:
+        names.complain(PROGRAM, f"process {pid} does not stop")
+        sys.exit(names.EXIT_TIMEOUT)
+
+
+def _detach(path: str) -> None:
+    """Go to the background; the process that was started ends once the broker serves, or says why not."""
+    place = Place(path)  # refused here, the reason goes to the person's terminal
+    read, write = os.pipe()
+    if os.fork():
+        os.close(write)
+        with os.fdopen(read, "rb") as pipe:
+            answer = pipe.read()
+        if answer != b"serving":
+            names.complain(PROGRAM, answer.decode() or "ended before it served")
+            os._exit(names.EXIT_REFUSED)
+        os._exit(names.EXIT_OK)
+    os.setsid()
+    if os.fork():
+        os._exit(names.EXIT_OK)
+    os.close(read)
+    place.lock_is_mine()
+    os.chdir("/")
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    os.close(null)
+    _log_to_file()
+    try:
+        _serve(place, write)
+    except Refused as error:
+        os.write(write, str(error).encode())
+    except Exception:
+        log.exception("ended by a fault")
+        raise
+
+
+def _log_to_file() -> None:
+    default = os.path.join(names.state_directory(os.environ), "broker.log")
+    target = os.environ.get("SEANCE_LOG") or default
+    mask = os.umask(0o077)
+    try:
+        os.makedirs(os.path.dirname(target) or ".", mode=0o700, exist_ok=True)
+        handler = logging.handlers.RotatingFileHandler(target, maxBytes=LOG_BYTES, backupCount=1)
+    except OSError:
+        return  # a disk that cannot be written is told by system.health, there is nobody to tell it here
+    finally:
+        os.umask(mask)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.INFO)
+
+
+def _serve(place: Place, ready: int | None) -> None:
+    try:
+        asyncio.run(_run(place, ready))
+    finally:
+        place.release()
+
+
+async def _run(place: Place, ready: int | None) -> None:
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, ended.set)
+    store = Store(os.path.join(names.state_directory(os.environ), "state.db"))
+    server = Server(place.listen())
+    server.core = core = Core(store, uuid.uuid4().hex[:16], server.publish)
+    core.start()
+    server.start()
+    log.info("serving at %s, version %s", place.path, __version__)
+    if ready is not None:
+        os.write(ready, b"serving")
+        os.close(ready)
+    began = time.monotonic()
+    await ended.wait()
+    server.stop()
+    core.stop()
+    log.info("stopped after %.0f s", time.monotonic() - began)

@@ -1,0 +1,210 @@
+"""The broker's connections: bytes in, answers and events out, everything bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import resource
+import socket
+import struct
+from typing import Any
+
+from seance_tools import wire
+from seance_tools.broker.core import Core, capabilities, initial
+from seance_tools.events import Event, Queue
+from seance_tools.methods import find, validate
+from seance_tools.names import LIMITS
+from seance_tools.state.tables import TOPICS
+from seance_tools.wire import WireError
+
+log = logging.getLogger("seance-broker")
+CHUNK = 32 << 10  # larger writes to a peer that does not read are quadratic in asyncio
+ACCEPT_PAUSE = 1.0  # seconds without accepting once descriptors ran out
+_BUSY = wire.failure(None, WireError("busy", "too many connections"))
+
+
+class Connection(asyncio.Protocol):
+    """One client: requests are answered in order; after events.subscribe its changes follow."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.queue: Queue | None = None
+        self._framer = wire.Framer()
+        self._transport: Any = None
+        self._answers = bytearray()
+        self._paused = False
+        self._closing = False
+        self._half_line: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Take the transport."""
+        self._transport = transport
+        self._transport.set_write_buffer_limits(high=CHUNK)
+        self.server.connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        """Forget the client."""
+        self.server.connections.discard(self)
+        self.server.subscribers.discard(self)
+        if self._half_line:
+            self._half_line.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        """Answer every request that is complete now, after one commit for all of them."""
+        for line in self._framer.feed(data):
+            self._answers += self._answer(line)
+        if self._framer.hopeless:
+            self._closing = True
+        self.server.core.commit()
+        self.flush()
+        self._watch_half_line()
+
+    def eof_received(self) -> bool:
+        """Finish the answers before closing: `printf … | socat` closes its side first."""
+        self._closing = True
+        self.flush()
+        return True
+
+    def pause_writing(self) -> None:
+        """Keep answers and events here, and read no further requests, while the peer does not read."""
+        self._paused = True
+        self._transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        """Go on writing and reading."""
+        self._paused = False
+        self.flush()
+        if not self._paused and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    def flush(self) -> None:
+        """Write what waits: answers first, then events, as far as the peer reads."""
+        if self._transport.is_closing():
+            return
+        while not self._paused:
+            chunk = bytes(self._answers[:CHUNK])
+            if chunk:
+                del self._answers[:CHUNK]
+            elif self.queue:
+                chunk = self.queue.take(CHUNK)
+            else:
+                break
+            self._transport.write(chunk)
+        if self._closing and not self._answers and not self.queue:
+            self._transport.close()
+
+    def show(self, events: list[Event]) -> None:
+        """Queue events for this subscriber; one that lags too far behind is cut off."""
+        assert self.queue is not None
+        for event in events:
+            self.queue.add(event)
+        if not self._paused:
+            self.flush()
+        if self.queue.overrun:
+            self.server.core.counters["slow_consumers"] += 1
+            self.queue = None
+            self.server.subscribers.discard(self)
+            self._transport.write(wire.encode({"event": "slow_consumer"}))
+            self._transport.close()
+
+    def _answer(self, line: bytes | None) -> bytes:
+        core = self.server.core
+        core.counters["requests"] += 1
+        request_id: wire.Id = None
+        try:
+            if line is None:
+                raise WireError("too_large", f"a request may have {LIMITS['request_bytes']} bytes at most")
+            request = wire.decode(line)
+            request_id = request.id
+            method = find(request.method)
+            if method.io:
+                return wire.reply(request_id, self._broker_method(method.name, validate(method, request.params)))
+            return wire.reply(request_id, core.call(request, method))
+        except WireError as error:
+            core.counters["refused"] += 1
+            return wire.failure(request_id if error.request_id is None else error.request_id, error)
+        except Exception:  # noqa: BLE001 - the boundary: a fault of ours must not take the broker down
+            core.counters["faults"] += 1
+            log.exception("fault while answering")
+            return wire.failure(request_id, WireError("internal", "a fault of the broker; its log has the details"))
+
+    def _broker_method(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
+        if name == "system.capabilities":
+            return capabilities()
+        core = self.server.core
+        core.commit()  # what this batch changed so far is in the snapshot, not among the events after it
+        result, missed = initial(core.feed, core.tables, params)
+        self.queue = Queue(params["topics"] or TOPICS)
+        for event in missed:
+            self.queue.add(event)
+        self.queue.overrun = False  # what was missed is bounded by the replay, not by the queue
+        self.server.subscribers.add(self)
+        return result
+
+    def _watch_half_line(self) -> None:
+        if self._half_line:
+            self._half_line.cancel()
+            self._half_line = None
+        if self._framer.partial and not self._transport.is_closing():
+            loop = asyncio.get_running_loop()
+            self._half_line = loop.call_later(LIMITS["half_line_seconds"], self._transport.close)
+
+
+class Server:
+    """Accepts clients on a listening socket and passes events on to those who subscribed."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self.core: Core  # set by the program, whose Core publishes to this server
+        self.connections: set[Connection] = set()
+        self.subscribers: set[Connection] = set()
+        self._socket = sock
+        self._tasks: set[asyncio.Task[Any]] = set()
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self.limit = max(min(LIMITS["connections"], soft - LIMITS["descriptors_kept_back"]), 1)
+
+    def start(self) -> None:
+        """Begin to accept."""
+        asyncio.get_running_loop().add_reader(self._socket, self._accept)
+
+    def stop(self) -> None:
+        """Accept no more and close every connection."""
+        asyncio.get_running_loop().remove_reader(self._socket)
+        self._socket.close()
+        for connection in list(self.connections):
+            connection._transport.abort()  # noqa: SLF001 - the server owns its connections
+
+    def publish(self, events: list[Event]) -> None:
+        """Pass events on to every subscriber."""
+        for subscriber in list(self.subscribers):
+            subscriber.show(events)
+
+    def _accept(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            client, _ = self._socket.accept()
+        except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+            return
+        except OSError as error:
+            log.warning("cannot accept: %s", error.strerror)
+            loop.remove_reader(self._socket)
+            loop.call_later(ACCEPT_PAUSE, self.start)
+            return
+        client.setblocking(False)
+        refusal = self._refusal(client)
+        if refusal:
+            with client:
+                client.send(refusal, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+            return
+        task = loop.create_task(loop.connect_accepted_socket(lambda: Connection(self), client))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _refusal(self, client: socket.socket) -> bytes:
+        """Return the line that turns a client away, or nothing."""
+        _, uid, _ = struct.unpack("3i", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        if uid != os.getuid():
+            return wire.failure(None, WireError("unauthorized", "this broker serves another user"))
+        return _BUSY if len(self.connections) >= self.limit else b""
+
+

@@ -1,0 +1,29 @@
+"""From a method's name to the function of this package that does it: `a.b_c` is done by `a_b_c`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from seance_tools.methods import METHODS, Method
+from seance_tools.state import metadata, overview, sessions
+from seance_tools.state.places import Context
+from seance_tools.state.tables import Row, Tables
+
+Handler = Callable[[Tables, Row, Context], Row]
+
+
+def _handler(method: Method) -> Handler:
+    for module in (overview, metadata, sessions):
+        function: Handler | None = getattr(module, method.handler, None)
+        if function is not None:
+            return function
+    raise LookupError(f"no function {method.handler} for {method.name}")
+
+
+HANDLERS: dict[str, Handler] = {row.name: _handler(row) for row in METHODS if not row.io}
+
+
+def call(tables: Tables, method: Method, params: dict[str, Any], context: Context) -> Row:
+    """Do a method of METHODS with validated `params` and return its result. Raises WireError."""
+    return HANDLERS[method.name](tables, params, context)

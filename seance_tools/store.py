@@ -1,0 +1,196 @@
+"""The broker's memory on disk: one SQLite file with every row, and the history of the agents' states.
+
+A broken, full or read-only disk never stops the broker: `Store` turns degraded, says why, and writes
+everything anew once it can. A file that SQLite cannot read is put aside and a new one begun beside it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+import ujson
+
+from seance_tools.state.tables import KINDS, Change, Row, Tables
+
+SCHEMA = 1
+_CREATE = """
+CREATE TABLE IF NOT EXISTS row (
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, row TEXT NOT NULL, UNIQUE (kind, key)
+);
+CREATE TABLE IF NOT EXISTS history (
+    id INTEGER PRIMARY KEY, at REAL NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL, surface_id INTEGER,
+    workspace_id INTEGER, state TEXT, before TEXT, seconds REAL, text TEXT, source TEXT
+);
+CREATE INDEX IF NOT EXISTS history_at ON history (at);
+"""
+_SET = "INSERT INTO row (kind, key, row) VALUES (?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET row = excluded.row"
+_CLEAR = "DELETE FROM row WHERE kind = ? AND key = ?"
+_HISTORY = (
+    "INSERT INTO history (at, session, agent, surface_id, workspace_id, state, before, seconds, text, source)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+def transition(change: Change, now: float) -> tuple[object, ...] | None:
+    """Return the history line of a change of an agent's row, or None where its state stays the same.
+
+    A line holds when, who, where, the new state (None: the session ended), the state before and for how many
+    seconds that had held.
+    """
+    if change.kind != "agent":
+        return None
+    row, old = change.row, change.old
+    state = row["state"] if row else None
+    before = old["state"] if old else None
+    if state == before:
+        return None
+    shown = row or old or {}
+    at = row["since"] if row else now
+    return (
+        at,
+        shown["session"],
+        shown["agent"],
+        shown["surface_id"],
+        shown["workspace_id"],
+        state,
+        before,
+        max(at - old["since"], 0.0) if old else None,
+        row["text"] if row else None,
+        shown["source"],
+    )
+
+
+class Store:
+    """The database at `path`. `degraded` says why nothing can be saved at the moment, or is ""."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.degraded = ""
+        self.set_aside = ""  # where an unreadable file went
+        self._database: sqlite3.Connection | None = None
+        try:
+            self._open()
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) or not os.path.exists(path):
+                self._fail(error)
+            else:
+                self._begin_anew()
+        except OSError as error:
+            self._fail(error)
+
+    def _open(self) -> None:
+        os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+        descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.close(descriptor)  # SQLite gives its other files the mode of this one
+        database = sqlite3.connect(self.path, timeout=0.2, isolation_level=None, check_same_thread=False)
+        try:
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = NORMAL")
+            version = database.execute("PRAGMA user_version").fetchone()[0]
+            if version > SCHEMA:
+                raise sqlite3.DatabaseError(f"made by a newer version (schema {version}, this one knows {SCHEMA})")
+            database.executescript(_CREATE)
+            database.execute(f"PRAGMA user_version = {SCHEMA}")
+        except sqlite3.Error:
+            database.close()
+            raise
+        self._database = database
+
+    def _begin_anew(self) -> None:
+        number = 1
+        while os.path.exists(f"{self.path}.corrupt-{number}"):
+            number += 1
+        self.set_aside = f"{self.path}.corrupt-{number}"
+        try:
+            os.rename(self.path, self.set_aside)
+            for suffix in ("-wal", "-shm"):
+                with suppress(FileNotFoundError):
+                    os.unlink(self.path + suffix)
+            self._open()
+        except (OSError, sqlite3.Error) as error:
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        self.degraded = str(error)
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    def load(self) -> Iterator[tuple[str, Row]]:
+        """Yield (kind, row) of every row, in the order they were first written."""
+        if self._database is None:
+            return
+        try:
+            for kind, row in self._database.execute("SELECT kind, row FROM row ORDER BY id"):
+                if kind in KINDS:
+                    yield kind, ujson.loads(row)
+        except sqlite3.DatabaseError:
+            self._database.close()
+            self._database = None
+            self._begin_anew()
+
+    def write(self, changes: Iterable[Change], now: float) -> None:
+        """Write changes in one transaction; a failure turns the store degraded and is not raised."""
+        if self._database is None:
+            return
+        last = {(change.kind, change.key): change for change in changes}
+        history = [line for line in (transition(change, now) for change in changes) if line]
+        sets, clears = [], []
+        for (kind, key), change in last.items():
+            name = _name(key)
+            if change.row is None:
+                clears.append((kind, name))
+            else:
+                sets.append((kind, name, ujson.dumps(change.row)))
+        try:
+            self._transaction(sets, clears, history)
+        except sqlite3.Error as error:
+            self._fail(error)
+
+    def _transaction(self, sets: list[object], clears: list[object], history: list[object]) -> None:
+        assert self._database is not None
+        self._database.execute("BEGIN IMMEDIATE")
+        try:
+            if clears:
+                self._database.executemany(_CLEAR, clears)
+            if sets:
+                self._database.executemany(_SET, sets)
+            if history:
+                self._database.executemany(_HISTORY, history)
+            self._database.execute("COMMIT")
+        except sqlite3.Error:
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+            raise
+
+    def recover(self, tables: Tables) -> bool:
+        """Try to leave the degraded state by writing everything anew; returns whether that worked."""
+        if not self.degraded:
+            return True
+        try:
+            if self._database is None:
+                self._open()
+            assert self._database is not None
+            rows = [(c.kind, _name(c.key), ujson.dumps(c.row)) for c in tables.everything()]
+            self._database.execute("BEGIN IMMEDIATE")
+            self._database.execute("DELETE FROM row")
+            self._database.executemany(_SET, rows)
+            self._database.execute("COMMIT")
+        except (OSError, sqlite3.Error) as error:
+            self._fail(error)
+            return False
+        self.degraded = ""
+        return True
+
+    def close(self) -> None:
+        """Close the database."""
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+
+def _name(key: tuple[int | str, ...]) -> str:
+    return ujson.dumps(list(key))

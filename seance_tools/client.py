@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Self
 
 import ujson
 
@@ -65,7 +65,7 @@ class Connection:
         self._socket = _connect(path, time.monotonic() + patience)
         self._socket.settimeout(timeout)
 
-    def __enter__(self) -> Connection:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -93,7 +93,7 @@ class Connection:
         return self.request("events.subscribe", params)
 
     def receive(self) -> list[dict[str, Any]]:
-        """Return the events that have come, without waiting. Raises ConnectionError when the broker is gone."""
+        """Return the events that have come, without waiting. Raises ConnectionError at the broker's end."""
         while select.select([self._socket], [], [], 0)[0]:
             self._receive(None)
         lines, self._lines = self._lines, []
@@ -123,7 +123,9 @@ def unwrap(line: bytes) -> dict[str, Any]:
         result: dict[str, Any] = answer["result"]
         return result
     error = answer.get("error") or {}
-    raise WireError(error.get("code", "internal"), error.get("message", "no reason given"), error.get("param"))
+    raise WireError(
+        error.get("code", "internal"), error.get("message", "no reason given"), error.get("param")
+    )
 
 
 def _may_start(path: str) -> bool:
@@ -150,7 +152,9 @@ def start_broker(path: str) -> None:
     Raises NoBroker with the broker's own reason when it cannot serve.
     """
     if not _may_start(path):
-        raise NoBroker(f"the broker was started {STARTS} times in {STARTS_SECONDS:.0f} s and is gone again: {path}")
+        raise NoBroker(
+            f"the broker was started {STARTS} times in {STARTS_SECONDS:.0f} s and is gone again: {path}"
+        )
     environment = {**os.environ, "SEANCE_SOCKET_PATH": path}
     try:
         done = subprocess.run(
@@ -164,10 +168,10 @@ def start_broker(path: str) -> None:
         )
     except subprocess.TimeoutExpired:
         raise NoBroker(f"the broker did not start within {START_SECONDS:.0f} s") from None
-    if done.returncode not in (names.EXIT_OK, names.EXIT_REFUSED):
-        raise NoBroker(done.stderr.decode(errors="replace").strip() or f"the broker exited with {done.returncode}")
-    if done.returncode == names.EXIT_REFUSED and not _listening(path):
-        raise NoBroker(done.stderr.decode(errors="replace").strip() or "the broker refused to start")
+    if done.returncode == names.EXIT_OK or _listening(path):  # another starter may have been quicker
+        return
+    reason = done.stderr.decode(errors="replace").strip().removeprefix("seance-broker: ")
+    raise NoBroker(reason or f"the broker exited with {done.returncode}")
 
 
 def _listening(path: str) -> bool:

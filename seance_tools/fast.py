@@ -1,14 +1,13 @@
 """The fast way of seance-ctl: argv → one request → its answer, before any parser is imported.
 
-Hooks and raw methods come this way; everything else goes on to `ctl`, which loads click. Imports no more
-than a bare interpreter has, plus `_socket` and `_json`, the C halves of `socket` and `json` (8 ms less than
-those); a test pins the list.
+Hooks and raw methods come this way; everything else is for `ctl`, which loads click. Imports
+no more than a bare interpreter has, plus `_socket` and `_json`, the C halves of `socket` and `json` (8 ms
+less than those); a test pins the list.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 from _json import encode_basestring_ascii, make_scanner
 
 from seance_tools import names
@@ -108,7 +107,7 @@ def read_object() -> tuple[str, dict[str, Any]]:
         value, end = make_scanner(_Strict)(text, 0)
     except StopIteration:
         raise UsageError(_why(text)) from None
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, SystemError):  # the last where json.decoder is not imported
         raise UsageError(_why(text)) from None
     if end != len(text):
         raise UsageError(_why(text))
@@ -203,37 +202,24 @@ def exchange(path: str, line: str, timeout: float) -> bytes:
     import _socket
 
     sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_CLOEXEC)
-    sock.settimeout(timeout)
     try:
-        sock.connect(path)
-    except (BlockingIOError, TimeoutError):
-        raise TimeoutError from None  # the queue of a broker that accepts nobody is full
-    except OSError as error:
-        raise ConnectionError(error.strerror) from None
-    sock.sendall(line.encode())
-    answer = bytearray()
-    while not answer.endswith(b"\n"):
-        data = sock.recv(1 << 18)
-        if not data:
-            raise ConnectionError("the broker closed the connection")
-        answer += data
-    return bytes(answer)
-
-
-def main() -> None:
-    """Run seance-ctl: the fast way where it serves, else `ctl`."""
-    argv = sys.argv[1:]
-    if not wants(argv):
-        from seance_tools import ctl
-
-        ctl.main()
-        return
-    code = run(argv)
-    try:
-        sys.stdout.flush()
-    except (OSError, ValueError):
-        code = code or names.EXIT_REFUSED
-    os._exit(code)  # spares the interpreter's farewell, 1.6 ms
+        sock.settimeout(timeout)
+        try:
+            sock.connect(path)
+        except (BlockingIOError, TimeoutError):
+            raise TimeoutError from None  # the queue of a broker that accepts nobody is full
+        except OSError as error:
+            raise ConnectionError(error.strerror) from None
+        sock.sendall(line.encode())
+        answer = bytearray()
+        while not answer.endswith(b"\n"):
+            data = sock.recv(1 << 18)
+            if not data:
+                raise ConnectionError("the broker closed the connection")
+            answer += data
+        return bytes(answer)
+    finally:
+        sock.close()
 
 
 def run(argv: list[str]) -> int:
@@ -264,7 +250,7 @@ def run(argv: list[str]) -> int:
 
 
 def show(answer: bytes, word: str, *, json_wanted: bool) -> int:
-    """Print an answer: the reply that the agent expects for a hook, else its result. Returns the exit code."""
+    """Print an answer: the reply that the agent expects for a hook, else the result; return the exit code."""
     text = answer.decode().rstrip("\n")
     value, _ = make_scanner(_Strict)(text, 0)
     if not value.get("ok"):

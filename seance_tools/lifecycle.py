@@ -11,7 +11,6 @@ the last one and never alters its arguments. Rules (Architecture, "Agents"):
 
 from __future__ import annotations
 
-import os.path
 from typing import Any, NamedTuple
 
 from seance_tools.names import LIMITS
@@ -71,7 +70,13 @@ _PATHS = {
         ("session", "id"),
         ("context", "session_id"),
     ),
-    "cwd": (("cwd",), ("working_directory",), ("working_dir",), ("project_dir",), ("workspace", "current_dir")),
+    "cwd": (
+        ("cwd",),
+        ("working_directory",),
+        ("working_dir",),
+        ("project_dir",),
+        ("workspace", "current_dir"),
+    ),
     "tool_name": (("tool_name",), ("toolName",), ("tool", "name"), ("tool",)),
     "status": (("status",),),
     "display_name": (("display_name",),),
@@ -140,7 +145,7 @@ def describe_tool(name: str, arguments: Any) -> str:
         if part in lowered:
             value = next((given[member] for member in members if isinstance(given.get(member), str)), "")
             if value and verb in ("Reading", "Writing", "Editing"):
-                value = os.path.basename(value.rstrip("/"))
+                value = value.rstrip("/").rpartition("/")[2]
             return clean(f"{verb} {value}", 80) if value else clean(f"Using {name}", 80)
     return clean(f"Using {name}", 80) if name else ""
 
@@ -150,9 +155,11 @@ def read(event: str, payload: Record, at: float, source: str = "hook") -> Report
     arguments = next((payload[p[0]] for p in _INPUT_PATHS if isinstance(payload.get(p[0]), dict)), None)
     tool = _text(payload, "tool_name")
     tasks = payload.get("background_tasks")
-    running = [t for t in tasks if not isinstance(t, dict) or t.get("status", "running") == "running"] if isinstance(
-        tasks, list
-    ) else []
+    running = (
+        [t for t in tasks if not isinstance(t, dict) or t.get("status", "running") == "running"]
+        if isinstance(tasks, list)
+        else []
+    )
     subagents = payload.get("subagent_count", payload.get("subagents"))
     if isinstance(subagents, list):
         subagents = len(subagents)

@@ -6,7 +6,7 @@ import os
 
 
 def start_time(pid: int) -> int | None:
-    """Return when a process started, in clock ticks since boot (proc(5), stat field 22), or None if it is gone.
+    """Return when a process started, in clock ticks since boot (proc(5), stat field 22); None if it is gone.
 
     Together with the process id it names a process for good; ids alone are used again.
     """

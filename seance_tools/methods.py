@@ -8,6 +8,7 @@ connections, the clock and the database.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -22,6 +23,8 @@ NAME = LIMITS["name_characters"]
 TEXT = LIMITS["text_characters"]
 LEVELS = ("info", "progress", "success", "warning", "error")
 STATES = ("running", "idle", "needs_input", "error", "background", "unknown")
+
+_DECIMAL = re.compile(r"-?[0-9]{1,18}").fullmatch
 
 Check = Callable[[Any], Any]
 
@@ -41,7 +44,7 @@ class Param(NamedTuple):
 
 
 class Method(NamedTuple):
-    """One method: name, parameters, help, what its result holds, further names, whether the broker does it."""
+    """One method: name, parameters, help, what its result holds, other names, whether the broker does it."""
 
     name: str
     params: tuple[Param, ...]
@@ -67,9 +70,7 @@ def integer(
     """Return an integer parameter between `low` and `high`; decimal strings are taken too (shells quote)."""
 
     def check(value: Any) -> int:
-        if type(value) is str and value.removeprefix("-").isdecimal() and value.isascii() and len(value) < 20:
-            value = int(value)
-        elif type(value) is float and value.is_integer():
+        if (type(value) is str and _DECIMAL(value)) or (type(value) is float and value.is_integer()):
             value = int(value)
         if type(value) is not int:
             raise ValueError("an integer is needed")
@@ -160,7 +161,7 @@ def structure(name: str, help_text: str, default: Any = REQUIRED) -> Param:
 
 
 def array(name: str, help_text: str, choices: tuple[str, ...] = (), default: Any = REQUIRED) -> Param:
-    """Return a list-of-strings parameter, each one of `choices` if given; `a,b` in one string is taken too."""
+    """Return a list-of-strings parameter, each one of `choices` if given; `a,b` in a string is taken too."""
 
     def check(value: Any) -> list[str]:
         if type(value) is str:
@@ -255,7 +256,9 @@ METHODS = (
             *_CALLER,
             integer("pid", "the agent's process; its end ends the session", None, 1, (1 << 31) - 1),
             number("at", "when it happened, in seconds since 1970; default: now", None, low=0),
-            choice("source", "where the report comes from", ("hook", "log", "screen", "activity", "api"), "hook"),
+            choice(
+                "source", "where the report comes from", ("hook", "log", "screen", "activity", "api"), "hook"
+            ),
         ),
         "Report an event of an agent's session.",
         "session, state, changed, reply",
@@ -276,9 +279,12 @@ METHODS = (
 
 BY_NAME: dict[str, Method] = {name: row for row in METHODS for name in (row.name, *row.aliases)}
 _PARAMS = {
-    row.name: {name: param for param in row.params for name in (param.name, *param.aliases)} for row in METHODS
+    row.name: {name: param for param in row.params for name in (param.name, *param.aliases)}
+    for row in METHODS
 }
-_DEFAULTS = {row.name: {p.name: p.default for p in row.params if p.default is not REQUIRED} for row in METHODS}
+_DEFAULTS = {
+    row.name: {p.name: p.default for p in row.params if p.default is not REQUIRED} for row in METHODS
+}
 _REQUIRED = {row.name: tuple(p.name for p in row.params if p.default is REQUIRED) for row in METHODS}
 
 
@@ -308,7 +314,11 @@ def validate(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         param = known.get(name)
         if param is None:
-            raise WireError("invalid_params", f"{clean(name, 80)}: no such parameter{closest(name, known)}", clean(name, 80))
+            raise WireError(
+                "invalid_params",
+                f"{clean(name, 80)}: no such parameter{closest(name, known)}",
+                clean(name, 80),
+            )
         if param.name in seen:
             raise WireError("invalid_params", f"{name}: given twice", name)
         seen.add(param.name)

@@ -109,22 +109,39 @@ def state_directory(environ: Mapping[str, str]) -> str:
     return os.path.join(_base(environ, "XDG_STATE_HOME", ".local/state"), "seance")
 
 
+def database_path(environ: Mapping[str, str]) -> str:
+    """Return the path of the broker's database; a broker at another than the usual socket has its own.
+
+    Raises ValueError as `socket_path` does.
+    """
+    path = socket_path(environ)
+    mark = (
+        "" if path == _usual_socket(environ) else "-" + path.strip("/").replace("%", "%25").replace("/", "%")
+    )
+    return os.path.join(state_directory(environ), f"state{mark}.db")
+
+
 def socket_path(environ: Mapping[str, str]) -> str:
     """Return the path of the broker's socket; every program asks here and nowhere else.
 
     Raises ValueError with one line for the person when the path is too long for a socket
     (107 bytes on Linux) or config.toml cannot be read.
     """
-    path = environ.get("SEANCE_SOCKET_PATH") or _configured_socket(environ)
-    if not path:
-        runtime = environ.get("XDG_RUNTIME_DIR", "")
-        directory = os.path.join(runtime, "seance") if runtime.startswith("/") else ""
-        path = os.path.join(directory or os.path.join(home(environ), ".seance"), "seance.sock")
-    path = os.path.abspath(os.path.expanduser(path))
+    given = environ.get("SEANCE_SOCKET_PATH")
+    path = os.path.abspath(os.path.expanduser(given)) if given else _usual_socket(environ)
     size = len(os.fsencode(path))
     if size > SUN_PATH_BYTES:
         raise ValueError(f"socket path is {size} bytes, at most {SUN_PATH_BYTES} work: {path}")
     return path
+
+
+def _usual_socket(environ: Mapping[str, str]) -> str:
+    path = _configured_socket(environ)
+    if not path:
+        runtime = environ.get("XDG_RUNTIME_DIR", "")
+        directory = os.path.join(runtime, "seance") if runtime.startswith("/") else ""
+        path = os.path.join(directory or os.path.join(home(environ), ".seance"), "seance.sock")
+    return os.path.abspath(os.path.expanduser(path))
 
 
 def _configured_socket(environ: Mapping[str, str]) -> str:

@@ -26,7 +26,10 @@ CREATE TABLE IF NOT EXISTS history (
 );
 CREATE INDEX IF NOT EXISTS history_at ON history (at);
 """
-_SET = "INSERT INTO row (kind, key, row) VALUES (?, ?, ?) ON CONFLICT (kind, key) DO UPDATE SET row = excluded.row"
+_SET = (
+    "INSERT INTO row (kind, key, row) VALUES (?, ?, ?)"
+    " ON CONFLICT (kind, key) DO UPDATE SET row = excluded.row"
+)
 _CLEAR = "DELETE FROM row WHERE kind = ? AND key = ?"
 _HISTORY = (
     "INSERT INTO history (at, session, agent, surface_id, workspace_id, state, before, seconds, text, source)"
@@ -91,7 +94,9 @@ class Store:
             database.execute("PRAGMA synchronous = NORMAL")
             version = database.execute("PRAGMA user_version").fetchone()[0]
             if version > SCHEMA:
-                raise sqlite3.DatabaseError(f"made by a newer version (schema {version}, this one knows {SCHEMA})")
+                raise sqlite3.DatabaseError(
+                    f"made by a newer version (schema {version}, this one knows {SCHEMA})"
+                )
             database.executescript(_CREATE)
             database.execute(f"PRAGMA user_version = {SCHEMA}")
         except sqlite3.Error:

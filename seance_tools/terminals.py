@@ -44,7 +44,9 @@ def server_prefix(socket: str, pid: int, started: int) -> str:
 def _named(environ: Mapping[str, str], kind: str, server: str, pane: str, title: str) -> Place | None:
     if not environ.get(pane):
         return None
-    return Place(f"{kind}:{environ.get(server, '')}:{environ[pane]}", f"{kind}:{environ.get(server, '')}", title)
+    return Place(
+        f"{kind}:{environ.get(server, '')}:{environ[pane]}", f"{kind}:{environ.get(server, '')}", title
+    )
 
 
 def recognise(environ: Mapping[str, str], tty: str | None, tty_session: int | None) -> Place | None:
@@ -56,7 +58,9 @@ def recognise(environ: Mapping[str, str], tty: str | None, tty_session: int | No
         _tmux(environ)
         or _named(environ, "kitty", "KITTY_LISTEN_ON", "KITTY_WINDOW_ID", "kitty")
         or _named(environ, "wezterm", "WEZTERM_UNIX_SOCKET", "WEZTERM_PANE", "WezTerm")
-        or _named(environ, "zellij", "ZELLIJ_SESSION_NAME", "ZELLIJ_PANE_ID", environ.get("ZELLIJ_SESSION_NAME", ""))
+        or _named(
+            environ, "zellij", "ZELLIJ_SESSION_NAME", "ZELLIJ_PANE_ID", environ.get("ZELLIJ_SESSION_NAME", "")
+        )
         or _named(environ, "screen", "STY", "WINDOW", environ.get("STY", ""))
     )
     if place or not tty:
@@ -103,7 +107,9 @@ async def tmux_panes(place: str) -> tuple[str, list[dict[str, Any]]] | None:
 def _read_panes(prefix: str, output: str) -> list[dict[str, Any]]:
     """Return the panes that tmux lists, if it is the server of `prefix` that lists them."""
     pid = prefix.rsplit(",", 2)[1]
-    lines = [line.split(_SEPARATOR, len(_FIELDS)) for line in output.replace("\\037", _SEPARATOR).splitlines()]
+    lines = [
+        line.split(_SEPARATOR, len(_FIELDS)) for line in output.replace("\\037", _SEPARATOR).splitlines()
+    ]
     panes: list[dict[str, Any]] = []
     columns: dict[str, dict[int, dict[str, Any]]] = {}
     for server, pane, session, index, active, window, title, cwd, pane_title in (

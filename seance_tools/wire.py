@@ -60,7 +60,9 @@ class Framer:
     never runs as a request. `hopeless` is set when `unterminated_bytes` came without a newline: close then.
     """
 
-    def __init__(self, limit: int = LIMITS["request_bytes"], hopeless_at: int = LIMITS["unterminated_bytes"]) -> None:
+    def __init__(
+        self, limit: int = LIMITS["request_bytes"], hopeless_at: int = LIMITS["unterminated_bytes"]
+    ) -> None:
         self.limit = limit
         self.hopeless_at = hopeless_at
         self.hopeless = False
@@ -109,7 +111,7 @@ class Framer:
 
 
 def _depth_over(text: str) -> bool:
-    """True if brackets outside strings nest deeper than allowed; ujson itself goes to 1,024."""
+    """Return True if brackets outside strings nest deeper than allowed; ujson itself goes to 1,024."""
     if text.count("[") + text.count("{") <= _MAX_DEPTH:
         return False
     depth = 0
@@ -192,7 +194,9 @@ def decode(line: bytes) -> Request:
     if type(value) is not dict:
         raise WireError("parse_error", "a request is a JSON object")
     request_id = value.get("id")
-    if type(request_id) not in (str, int, float) or (type(request_id) is float and not math.isfinite(request_id)):
+    if type(request_id) not in (str, int, float) or (
+        type(request_id) is float and not math.isfinite(request_id)
+    ):
         request_id = None
     method = value.get("method")
     if type(method) is not str:

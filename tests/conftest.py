@@ -67,7 +67,9 @@ def answers(path: str) -> bool:
 def stop_stray_broker(path: str) -> None:
     """Stop the broker that a program under test may have started."""
     environment = {**os.environ, "SEANCE_SOCKET_PATH": path}
-    subprocess.run([sys.executable, "-m", "seance_tools.broker", "--stop"], env=environment, capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "seance_tools.broker", "--stop"], env=environment, capture_output=True
+    )
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -25,11 +26,12 @@ def eventually(condition: Callable[[], T], seconds: float = 10.0, what: str = ""
 
 def sealed_environment(directory: Path) -> dict[str, str]:
     """Return an environment with a HOME, XDG directories and a socket of its own below `directory`."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("LANG", "LC_ALL", "CI") if name in os.environ}
     run = directory / "run"
     run.mkdir(mode=0o700, exist_ok=True)
     return {
         **kept,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "HOME": str(directory),
         "XDG_RUNTIME_DIR": str(run),
         "XDG_STATE_HOME": str(directory / "state"),

@@ -11,10 +11,26 @@ PACKAGE = Path(__file__).parent.parent / "seance_tools"
 # Lowest first. A level's modules may not import each other, except in the core, where the order of this
 # list counts; parts of one package (state, view, broker, ctl) may.
 NAMES = ("names", "agents")
-CORE = ("text", "wire", "options", "lifecycle", "activity", "state.tables", "methods", "state", "events", "view")
-EDGES = ("client", "config", "fast", "watch", "child", "listen", "store", "liveness", "terminals")
-PROGRAMS = ("broker", "ctl", "sidebar", "codebuff", "docgen")
-LEVELS = [(name,) for name in (*NAMES, *CORE)] + [("liveness", "client", "config", "watch", "child", "listen", "store"), ("terminals", "fast"), PROGRAMS]
+CORE = (
+    "text",
+    "wire",
+    "options",
+    "lifecycle",
+    "activity",
+    "state.tables",
+    "methods",
+    "turns",
+    "state",
+    "events",
+    "view",
+)
+LEVELS = [
+    *((name,) for name in (*NAMES, *CORE)),
+    ("liveness", "client", "config", "watch", "child", "listen", "store"),
+    ("terminals", "fast"),
+    ("broker", "ctl", "sidebar", "codebuff"),
+    ("docgen",),
+]
 IMPURE = {"os", "socket", "time", "asyncio", "subprocess", "logging", "click", "blessed", "select", "sqlite3"}
 
 
@@ -29,7 +45,12 @@ def modules() -> dict[str, Path]:
 def level(name: str) -> int:
     """The index of the level whose entry is the longest prefix of the module's name."""
     best = max(
-        ((len(entry), index) for index, row in enumerate(LEVELS) for entry in row if f"{name}.".startswith(f"{entry}.")),
+        (
+            (len(entry), index)
+            for index, row in enumerate(LEVELS)
+            for entry in row
+            if f"{name}.".startswith(f"{entry}.")
+        ),
         default=None,
     )
     assert best, f"{name} has no level: give it one here and in ARCHITECTURE.md"
@@ -66,7 +87,13 @@ def test_the_core_does_no_input_or_output(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_level_0_imports_os_and_sys_only(name: str) -> None:
     assert imports(modules()[name]) <= {
-        "os", "sys", "tomllib", "__future__", "__future__.annotations", "collections.abc", "collections.abc.Mapping"
+        "os",
+        "sys",
+        "tomllib",
+        "__future__",
+        "__future__.annotations",
+        "collections.abc",
+        "collections.abc.Mapping",
     }
 
 

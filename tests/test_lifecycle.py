@@ -10,9 +10,19 @@ from seance_tools.lifecycle import TRANSITIONS, advance, describe_tool, read
 
 def record(**members: Any) -> dict[str, Any]:
     return {
-        "state": "unknown", "text": "Unknown", "since": 0.0, "at": 0.0, "source": "hook", "inferred": False,
-        "evidence": {}, "subagent_count": 0, "background_count": 0, "session_id": "", "cwd": "",
-        "display_name": "X", **members,
+        "state": "unknown",
+        "text": "Unknown",
+        "since": 0.0,
+        "at": 0.0,
+        "source": "hook",
+        "inferred": False,
+        "evidence": {},
+        "subagent_count": 0,
+        "background_count": 0,
+        "session_id": "",
+        "cwd": "",
+        "display_name": "X",
+        **members,
     }
 
 
@@ -56,7 +66,9 @@ def test_notifications_that_need_the_user(kind: str) -> None:
     assert advance(record(), read("notification", {"notification_type": kind}, 5.0))["state"] == "needs_input"
 
 
-@pytest.mark.parametrize("kind", ["idle_prompt", "auth_success", "agent_completed", "elicitation_complete", "", "new"])
+@pytest.mark.parametrize(
+    "kind", ["idle_prompt", "auth_success", "agent_completed", "elicitation_complete", "", "new"]
+)
 def test_notifications_that_do_not(kind: str) -> None:
     idle = advance(record(), read("stop", {}, 1.0))
     assert advance(idle, read("notification", {"notification_type": kind}, 5.0))["state"] == "idle"
@@ -75,8 +87,13 @@ def test_an_error_gives_its_reason() -> None:
 @pytest.mark.parametrize(
     "payload",
     [
-        {"session_id": "s1"}, {"sessionId": "s1"}, {"notification": {"session_id": "s1"}}, {"data": {"session_id": "s1"}},
-        {"session": {"id": "s1"}}, {"context": {"session_id": "s1"}}, {"sessionID": "s1"},
+        {"session_id": "s1"},
+        {"sessionId": "s1"},
+        {"notification": {"session_id": "s1"}},
+        {"data": {"session_id": "s1"}},
+        {"session": {"id": "s1"}},
+        {"context": {"session_id": "s1"}},
+        {"sessionID": "s1"},
     ],
 )
 def test_session_ids_are_found_where_agents_put_them(payload: dict[str, Any]) -> None:

@@ -9,9 +9,21 @@ from seance_tools.methods import METHODS, REQUIRED, Method, Param
 from seance_tools.state.calls import HANDLERS
 from seance_tools.wire import WireError
 
-RIGHT: dict[str, Any] = {"integer": 7, "number": 0.5, "boolean": True, "string": "text", "object": {}, "array": []}
+RIGHT: dict[str, Any] = {
+    "integer": 7,
+    "number": 0.5,
+    "boolean": True,
+    "string": "text",
+    "object": {},
+    "array": [],
+}
 WRONG: dict[str, Any] = {
-    "integer": "x", "number": "x", "boolean": "x", "string": 5, "object": [], "array": [1],
+    "integer": "x",
+    "number": "x",
+    "boolean": "x",
+    "string": 5,
+    "object": [],
+    "array": [1],
 }
 
 
@@ -53,7 +65,9 @@ def test_missing_and_mistyped_parameters_are_named(method: Method, param: Param)
     assert (caught.value.code, caught.value.param) == ("invalid_params", param.name)
 
 
-@pytest.mark.parametrize(("method", "param"), [c for c in CASES if c[1].type == "string"], ids=lambda v: getattr(v, "name", None))
+@pytest.mark.parametrize(
+    ("method", "param"), [c for c in CASES if c[1].type == "string"], ids=lambda v: getattr(v, "name", None)
+)
 def test_texts_too_long_are_refused_not_cut(method: Method, param: Param) -> None:
     with pytest.raises(WireError, match="at most") as caught:
         methods.validate(method, full(method) | {param.name: "x" * 5000})
@@ -71,7 +85,10 @@ def test_the_closest_names_are_offered() -> None:
     with pytest.raises(WireError, match=r"did you mean workspace\.set_status\?"):
         methods.find("workspace.set_statu")
     with pytest.raises(WireError, match=r"did you mean priority\?"):
-        methods.validate(methods.find("workspace.set_status"), {"workspace_id": 1, "key": "a", "value": "b", "prioritty": 1})
+        methods.validate(
+            methods.find("workspace.set_status"),
+            {"workspace_id": 1, "key": "a", "value": "b", "prioritty": 1},
+        )
 
 
 def test_both_spellings_are_taken() -> None:
@@ -86,7 +103,10 @@ def test_both_spellings_are_taken() -> None:
 
 @pytest.mark.parametrize(("value", "wanted"), [("12", 12), ("0", 0), (12.0, 12)])
 def test_integers_come_as_numbers_or_decimal_strings(value: Any, wanted: int) -> None:
-    assert methods.validate(methods.find("workspace.clear_log"), {"workspace_id": value})["workspace_id"] == wanted
+    assert (
+        methods.validate(methods.find("workspace.clear_log"), {"workspace_id": value})["workspace_id"]
+        == wanted
+    )
 
 
 @pytest.mark.parametrize("value", ["", "-1", "1.5", "٣", 1.5, True, -1, 2**53, "9" * 30, None, " 1"])

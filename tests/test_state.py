@@ -21,6 +21,9 @@ def pane(number: int, session: int = 0, title: str = "work") -> Place:
     return Place(f"{SERVER}%{number}", f"{SERVER}${session}", title, (42, 99))
 
 
+NOBODY = Caller()
+
+
 class Bench:
     """Tables with a clock, called as the broker calls them."""
 
@@ -28,7 +31,7 @@ class Bench:
         self.tables = Tables()
         self.now = 1000.0
 
-    def call(self, name: str, caller: Caller = Caller(), **params: Any) -> Any:
+    def call(self, name: str, caller: Caller = NOBODY, **params: Any) -> Any:
         method = methods.find(name)
         valid = methods.validate(method, params)
         if valid.get("pid"):
@@ -50,7 +53,9 @@ def bench() -> Bench:
 
 
 def test_a_status_creates_its_workspace_and_is_shown_in_the_tree(bench: Bench) -> None:
-    bench.call("workspace.set_status", workspace_id=123, key="opencode", value="Running", priority=5, is_agent=True)
+    bench.call(
+        "workspace.set_status", workspace_id=123, key="opencode", value="Running", priority=5, is_agent=True
+    )
     [workspace] = bench.call("system.tree")["windows"][0]["workspaces"]
     assert workspace["id"] == 123
     assert workspace["active"]
@@ -109,7 +114,12 @@ def test_a_status_expires(bench: Bench) -> None:
 @pytest.mark.parametrize(("value", "shown"), [(0.75, 0.75), (7, 1.0), (-1, 0.0)])
 def test_progress_is_clamped(bench: Bench, value: float, shown: float) -> None:
     bench.call("workspace.set_progress", workspace_id=1, value=value, label="Processing...")
-    assert bench.only("progress") == {"workspace_id": 1, "active": True, "value": shown, "label": "Processing..."}
+    assert bench.only("progress") == {
+        "workspace_id": 1,
+        "active": True,
+        "value": shown,
+        "label": "Processing...",
+    }
     bench.call("workspace.clear_progress", workspace_id=1)
     assert not list(bench.tables.all("progress"))
 
@@ -210,8 +220,12 @@ def test_an_id_taken_by_hand_is_passed_over(bench: Bench) -> None:
 
 def listed(number: int, session: int = 0, title: str = "shop", index: int = 0) -> dict[str, Any]:
     return {
-        "place": f"{SERVER}%{number}", "workspace": f"{SERVER}${session}", "workspace_title": title,
-        "title": "t\x1b", "cwd": "/work/shop", "columns": [{"index": index, "title": "w", "active": True}],
+        "place": f"{SERVER}%{number}",
+        "workspace": f"{SERVER}${session}",
+        "workspace_title": title,
+        "title": "t\x1b",
+        "cwd": "/work/shop",
+        "columns": [{"index": index, "title": "w", "active": True}],
     }
 
 
@@ -234,7 +248,13 @@ def test_identify(bench: Bench) -> None:
     bench.hook("prompt-submit", pane(1))
     result = bench.call("system.identify", Caller(place=pane(1)))
     assert set(result) == {
-        "window_index", "workspace_id", "workspace_index", "pane_group_id", "surface_id", "browser_panel_id", "caller"
+        "window_index",
+        "workspace_id",
+        "workspace_index",
+        "pane_group_id",
+        "surface_id",
+        "browser_panel_id",
+        "caller",
     }
     assert (result["workspace_id"], result["workspace_index"]) == (1, 0)
     assert result["caller"]["surface_id"] == 1
@@ -244,7 +264,9 @@ def test_identify(bench: Bench) -> None:
 def test_hooks_for_progress_and_log(bench: Bench) -> None:
     bench.hook("progress", pane(1), agent="myagent", payload={"value": 0.75, "label": "Processing 3/4 items"})
     assert bench.only("progress")["value"] == 0.75
-    bench.hook("log", pane(1), agent="myagent", payload={"message": "Completed index rebuild", "level": "info"})
+    bench.hook(
+        "log", pane(1), agent="myagent", payload={"message": "Completed index rebuild", "level": "info"}
+    )
     assert bench.only("log")["message"] == "Completed index rebuild"
     for payload in ({}, {"value": "x"}, {"value": True}, {"value": 1, "label": 5}):
         with pytest.raises(WireError, match="payload"):
@@ -256,7 +278,10 @@ def test_hooks_for_progress_and_log(bench: Bench) -> None:
 
 def test_unknown_events_are_acknowledged_and_change_nothing(bench: Bench) -> None:
     assert bench.hook("colour-changed", pane(1), agent="codex") == {
-        "session": "", "state": None, "changed": False, "reply": '{"continue":true}'
+        "session": "",
+        "state": None,
+        "changed": False,
+        "reply": '{"continue":true}',
     }
     assert bench.tables.take_changes() == []
 
@@ -284,7 +309,15 @@ def test_a_copy_follows_by_snapshot_and_events(bench: Bench) -> None:
     copy.apply_event({"event": "novelty.set", "data": {"id": 1}})
 
 
-@given(st.lists(st.tuples(st.sampled_from(["set", "clear", "log", "clear_log", "hook", "end", "gone"]), st.integers(1, 3), st.integers(1, 3))))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["set", "clear", "log", "clear_log", "hook", "end", "gone"]),
+            st.integers(1, 3),
+            st.integers(1, 3),
+        )
+    )
+)
 def test_whatever_happens_a_copy_stays_equal(steps: list[tuple[str, int, int]]) -> None:
     bench = Bench()
     copy = Tables()

@@ -30,14 +30,19 @@ def test_framer_gives_the_same_lines_however_they_are_split(lines: list[bytes], 
 
 
 def test_framer_takes_crlf_and_skips_blank_lines() -> None:
-    assert [json.loads(line or b"") for line in Framer().feed(b'{"a":1}\r\n\r\n\n{"b":2}\n')] == [{"a": 1}, {"b": 2}]
+    assert [json.loads(line or b"") for line in Framer().feed(b'{"a":1}\r\n\r\n\n{"b":2}\n')] == [
+        {"a": 1},
+        {"b": 2},
+    ]
 
 
 @pytest.mark.parametrize("piece", [1, 7, 1000])
 def test_the_tail_of_a_line_too_large_never_runs(piece: int) -> None:
     stream = b"x" * 100 + b'{"method":"evil"}\n' + b'{"method":"next"}\n'
     framer = Framer(limit=50, hopeless_at=1000)
-    got = [line for start in range(0, len(stream), piece) for line in framer.feed(stream[start : start + piece])]
+    got = [
+        line for start in range(0, len(stream), piece) for line in framer.feed(stream[start : start + piece])
+    ]
     assert got == [None, b'{"method":"next"}']
     assert not framer.hopeless
 
@@ -51,8 +56,24 @@ def test_framer_gives_up_on_a_line_that_never_ends() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["NaN", "Infinity", "-Infinity", "1e999", "01", "1.", "-", ".5", "+1", "tru", '"a\tb"', "9" * 4301,
-     str(2**63), str(-(2**63) - 1), "[1,]", "'a'"],
+    [
+        "NaN",
+        "Infinity",
+        "-Infinity",
+        "1e999",
+        "01",
+        "1.",
+        "-",
+        ".5",
+        "+1",
+        "tru",
+        '"a\tb"',
+        "9" * 4301,
+        str(2**63),
+        str(-(2**63) - 1),
+        "[1,]",
+        "'a'",
+    ],
 )
 def test_what_is_not_strict_json_is_refused(value: str) -> None:
     with pytest.raises(WireError) as caught:
@@ -82,7 +103,9 @@ def test_too_many_keys_are_refused() -> None:
         wire.decode(request(f"{{{keys}}}"))
 
 
-@pytest.mark.parametrize("text", ["1", '"a"', "-1.25", "1e100", str(2**63), str(2**64), '"\\u00e9\\ud83d\\ude00"', "0.1"])
+@pytest.mark.parametrize(
+    "text", ["1", '"a"', "-1.25", "1e100", str(2**63), str(2**64), '"\\u00e9\\ud83d\\ude00"', "0.1"]
+)
 def test_ids_are_echoed(text: str) -> None:
     answer = json.loads(wire.reply(wire.decode(request(request_id=text)).id, {}))
     assert answer["id"] == json.loads(text)
@@ -122,7 +145,11 @@ def test_a_refusal_carries_the_id_it_could_read() -> None:
 
 
 json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(), children, max_size=4),
     max_leaves=20,
 )

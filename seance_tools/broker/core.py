@@ -159,7 +159,9 @@ class Core:
 
 def _caller(params: Row) -> Caller:
     environ: dict[str, Any] = params.get("env") or {}
-    texts = {name: value for name, value in environ.items() if name in names.PLACE_VARIABLES and type(value) is str}
+    texts = {
+        name: value for name, value in environ.items() if name in names.PLACE_VARIABLES and type(value) is str
+    }
     place = terminals.recognise(texts, params.get("tty"), params.get("tty_session"))
     return Caller(params.get("surface_id"), params.get("workspace_id"), place)
 
@@ -184,5 +186,3 @@ def initial(feed: Feed, tables: Tables, params: Row) -> tuple[Row, list[Event]]:
         result["gap"] = True
     result["snapshot"] = tables.snapshot(topics) if topics else tables.snapshot()
     return result, []
-
-

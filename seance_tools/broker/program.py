@@ -26,7 +26,12 @@ STOP_SECONDS = 5.0
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--socket", "path", metavar="PATH", help="Path of the socket (default: SEANCE_SOCKET_PATH, config.toml, …).")
+@click.option(
+    "--socket",
+    "path",
+    metavar="PATH",
+    help="Path of the socket (default: SEANCE_SOCKET_PATH, config.toml, …).",
+)
 @click.option("--foreground", is_flag=True, help="Stay in the foreground and log to standard error.")
 @click.option("--stop", is_flag=True, help="Stop the broker that runs, and wait until it is gone.")
 @click.version_option(__version__, prog_name=PROGRAM)
@@ -125,7 +130,7 @@ async def _run(place: Place, ready: int | None) -> None:
     ended = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, ended.set)
-    store = Store(os.path.join(names.state_directory(os.environ), "state.db"))
+    store = Store(names.database_path(os.environ))
     server = Server(place.listen())
     server.core = core = Core(store, uuid.uuid4().hex[:16], server.publish)
     core.start()

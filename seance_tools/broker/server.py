@@ -119,15 +119,19 @@ class Connection(asyncio.Protocol):
             request_id = request.id
             method = find(request.method)
             if method.io:
-                return wire.reply(request_id, self._broker_method(method.name, validate(method, request.params)))
+                return wire.reply(
+                    request_id, self._broker_method(method.name, validate(method, request.params))
+                )
             return wire.reply(request_id, core.call(request, method))
         except WireError as error:
             core.counters["refused"] += 1
             return wire.failure(request_id if error.request_id is None else error.request_id, error)
-        except Exception:  # noqa: BLE001 - the boundary: a fault of ours must not take the broker down
+        except Exception:
             core.counters["faults"] += 1
             log.exception("fault while answering")
-            return wire.failure(request_id, WireError("internal", "a fault of the broker; its log has the details"))
+            return wire.failure(
+                request_id, WireError("internal", "a fault of the broker; its log has the details")
+            )
 
     def _broker_method(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
         if name == "system.capabilities":
@@ -206,5 +210,3 @@ class Server:
         if uid != os.getuid():
             return wire.failure(None, WireError("unauthorized", "this broker serves another user"))
         return _BUSY if len(self.connections) >= self.limit else b""
-
-

@@ -1,10 +1,17 @@
-"""seance-ctl for people: one click command each, loaded only when it is called."""
+"""seance-ctl: hooks and methods take the fast way, everything else is a click command, loaded when called."""
 
 from __future__ import annotations
+
+import os
+import sys
+
+from seance_tools import fast
 
 
 def main() -> None:
     """Run the program; see seance-ctl(1)."""
+    if fast.wants(sys.argv[1:]):
+        os._exit(fast.run(sys.argv[1:]))  # all output went by os.write; spares the farewell, 1.6 ms
     from seance_tools.ctl.program import run
 
     run()

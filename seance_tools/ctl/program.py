@@ -1,4 +1,4 @@
-"""The seance-ctl program: its table of commands, its global options, and the one place that catches errors."""
+"""The seance-ctl program: its commands, its global options, and the one place that catches errors."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Commands(click.Group):
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table of commands from COMMANDS."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
@@ -93,6 +93,9 @@ def run() -> None:
 
 
 def _guarded() -> int:
+    if sys.stdout is None:
+        names.complain(PROGRAM, "standard output is closed")
+        return names.EXIT_REFUSED
     try:
         seance_ctl.main(prog_name=PROGRAM, standalone_mode=False)
         sys.stdout.flush()

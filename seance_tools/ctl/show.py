@@ -12,7 +12,7 @@ import click
 from seance_tools import fast
 from seance_tools.ctl.program import Session
 from seance_tools.text import clean
-from seance_tools.view import age
+from seance_tools.view.ages import age
 
 
 def print_json(value: Any) -> None:
@@ -76,7 +76,7 @@ def tree(session: Session) -> None:
 
 def _lines(row: dict[str, Any]) -> list[str]:
     now = time.time()
-    lines = [f"{s['display_name']}: {s['value']}  {age(now - s['since'])}" for s in row["status"]]
+    lines = [f"{s['display_name']}: {s['value']}  {age(s['since'], now)}" for s in row["status"]]
     if row["subagent_count"] or row["background_count"]:
         lines.append(f"sub-agents {row['subagent_count']}, background {row['background_count']}")
     if row["log"]:
@@ -84,5 +84,3 @@ def _lines(row: dict[str, Any]) -> list[str]:
     if row["progress"]["active"]:
         lines.append(f"{row['progress']['value']:.0%} {row['progress']['label']}".rstrip())
     return lines
-
-

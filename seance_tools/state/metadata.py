@@ -16,7 +16,9 @@ def put_status(tables: Tables, row: Row) -> None:
     workspace_id, key = row["workspace_id"], row["key"]
     old = tables.get("status", workspace_id, key)
     if old is None and len(tables.of_workspace("status", workspace_id)) >= LIMITS["status_entries"]:
-        raise WireError("limit_exceeded", f"at most {LIMITS['status_entries']} status entries a workspace", "key")
+        raise WireError(
+            "limit_exceeded", f"at most {LIMITS['status_entries']} status entries a workspace", "key"
+        )
     if old and old["value"] == row["value"] and old["state"] == row["state"]:
         row["since"] = old["since"]
     tables.set("status", row)
@@ -47,7 +49,7 @@ def workspace_set_status(tables: Tables, params: Row, context: Context) -> Row:
     return {}
 
 
-def workspace_clear_status(tables: Tables, params: Row, context: Context) -> Row:  # noqa: ARG001 - one signature
+def workspace_clear_status(tables: Tables, params: Row, context: Context) -> Row:
     """Clear a status entry; tells whether there was one."""
     return {"cleared": tables.clear("status", params["workspace_id"], params["key"])}
 
@@ -67,7 +69,7 @@ def workspace_set_progress(tables: Tables, params: Row, context: Context) -> Row
     return {}
 
 
-def workspace_clear_progress(tables: Tables, params: Row, context: Context) -> Row:  # noqa: ARG001 - one signature
+def workspace_clear_progress(tables: Tables, params: Row, context: Context) -> Row:
     """Remove the progress bar."""
     tables.clear("progress", params["workspace_id"])
     return {}
@@ -80,7 +82,13 @@ def append_log(tables: Tables, workspace_id: int, message: str, level: str, now:
     number = int(newest[1]) + 1 if newest else 1
     tables.set(
         "log",
-        {"workspace_id": workspace_id, "number": number, "message": message, "level": level, "timestamp": now},
+        {
+            "workspace_id": workspace_id,
+            "number": number,
+            "message": message,
+            "level": level,
+            "timestamp": now,
+        },
     )
     lines = tables.of_workspace("log", workspace_id)
     while len(lines) > LIMITS["log_entries"]:
@@ -94,7 +102,7 @@ def workspace_append_log(tables: Tables, params: Row, context: Context) -> Row:
     return {}
 
 
-def workspace_clear_log(tables: Tables, params: Row, context: Context) -> Row:  # noqa: ARG001 - one signature
+def workspace_clear_log(tables: Tables, params: Row, context: Context) -> Row:
     """Empty the log."""
     for key in list(tables.of_workspace("log", params["workspace_id"])):
         tables.clear("log", *key)
@@ -104,7 +112,9 @@ def workspace_clear_log(tables: Tables, params: Row, context: Context) -> Row:  
 def workspace_set_subagent_counts(tables: Tables, params: Row, context: Context) -> Row:
     """Set the numbers of sub-agents and background tasks."""
     need_workspace(tables, params["workspace_id"], context.now)
-    tables.set("counts", {name: params[name] for name in ("workspace_id", "subagent_count", "background_count")})
+    tables.set(
+        "counts", {name: params[name] for name in ("workspace_id", "subagent_count", "background_count")}
+    )
     return {}
 
 

@@ -6,8 +6,6 @@ from seance_tools.state.metadata import counts, statuses
 from seance_tools.state.places import Context, caller_ids, identity, ordered
 from seance_tools.state.tables import Row, Tables
 
-# One signature for all methods, so:  ruff: noqa: ARG001
-
 
 def system_ping(tables: Tables, params: Row, context: Context) -> Row:
     """Answer."""
@@ -17,7 +15,9 @@ def system_ping(tables: Tables, params: Row, context: Context) -> Row:
 def system_identify(tables: Tables, params: Row, context: Context) -> Row:
     """Tell the selected surface and the caller's, in the original's members; null where there is none."""
     selection = tables.get("selection")
-    focused = tables.get("surface", selection["surface_id"]) if selection and selection["surface_id"] else None
+    focused = (
+        tables.get("surface", selection["surface_id"]) if selection and selection["surface_id"] else None
+    )
     result = identity(tables, focused, selection["workspace_id"] if selection else None)
     known = caller_ids(tables, context.caller)
     result["caller"] = identity(tables, known, None) if known else None
@@ -61,7 +61,9 @@ def _workspace(tables: Tables, row: Row) -> Row:
         "subagent_count": count["subagent_count"],
         "background_count": count["background_count"],
         "columns": row["columns"],
-        "pane_groups": [{"id": workspace_id, "focused": True, "surfaces": [_surface(tables, s) for s in surfaces]}],
+        "pane_groups": [
+            {"id": workspace_id, "focused": True, "surfaces": [_surface(tables, s) for s in surfaces]}
+        ],
     }
 
 

@@ -63,7 +63,9 @@ def need_workspace(tables: Tables, workspace_id: int, now: float, place: str = "
     }
     tables.set("workspace", row)
     if not tables.get("selection"):
-        tables.set("selection", {"workspace_id": workspace_id, "previous_workspace_id": None, "surface_id": None})
+        tables.set(
+            "selection", {"workspace_id": workspace_id, "previous_workspace_id": None, "surface_id": None}
+        )
     return row
 
 
@@ -145,7 +147,9 @@ def locate(tables: Tables, context: Context) -> tuple[int, int | None]:
     return _workspace_of(tables, UNATTACHED, "Unattached", now), None
 
 
-def locate_place(tables: Tables, place: Place, now: float, workspace_id: int | None = None) -> tuple[int, int]:
+def locate_place(
+    tables: Tables, place: Place, now: float, workspace_id: int | None = None
+) -> tuple[int, int]:
     """Return (workspace id, surface id) of a place, made if they do not exist."""
     row = tables.at_place("surface", place.surface)
     if row:

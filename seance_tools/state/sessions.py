@@ -16,7 +16,7 @@ from seance_tools.wire import WireError
 
 
 def session_key(agent_key: str, mode: str, surface_id: int | None, session_id: str, pid: int | None) -> str:
-    """Return the key of a session's record and status: `<agent>-<surface>`, or by session where that is wanted."""
+    """Return the key of a session: `<agent>-<surface>`, or `<agent>-<session id>` in session mode."""
     if mode == "session" and session_id:
         return f"{agent_key}-{session_id}"
     if surface_id is not None:
@@ -27,7 +27,9 @@ def session_key(agent_key: str, mode: str, surface_id: int | None, session_id: s
 UNPLACED = "unattached"
 
 
-def _new_record(params: Row, key: str, workspace_id: int, surface_id: int | None, report: lifecycle.Report) -> Row:
+def _new_record(
+    params: Row, key: str, workspace_id: int, surface_id: int | None, report: lifecycle.Report
+) -> Row:
     agent = agent_named(params["agent"])
     return {
         "session": key,
@@ -101,7 +103,11 @@ def agent_hook(tables: Tables, params: Row, context: Context) -> Row:
         return _log(tables, params, workspace_id, context.now)
     key = session_key(agent.key, agent.mode, surface_id, report.session_id, params["pid"])
     record = tables.get("agent", key)
-    if record and params["pid"] and (params["pid"], params.get("start_time")) != (record["pid"], record["start_time"]):
+    if (
+        record
+        and params["pid"]
+        and (params["pid"], params.get("start_time")) != (record["pid"], record["start_time"])
+    ):
         record = {**record, "pid": params["pid"], "start_time": params.get("start_time")}
     if record is None:
         if len(tables.rows["agent"]) >= LIMITS["agents"]:
@@ -120,7 +126,9 @@ def _end(tables: Tables, params: Row, context: Context, report: lifecycle.Report
         surface = tables.get("surface", context.caller.surface_id)
     elif context.caller.place is not None:
         surface = tables.at_place("surface", context.caller.place.surface)
-    key = session_key(agent.key, agent.mode, surface["id"] if surface else None, report.session_id, params["pid"])
+    key = session_key(
+        agent.key, agent.mode, surface["id"] if surface else None, report.session_id, params["pid"]
+    )
     record = tables.get("agent", key)
     if record is None or report.at < record["at"]:
         return _answer(params, key, None, changed=False)
@@ -152,7 +160,7 @@ def _log(tables: Tables, params: Row, workspace_id: int, now: float) -> Row:
     return _answer(params, "", None, changed=True)
 
 
-def agent_list(tables: Tables, params: Row, context: Context) -> Row:  # noqa: ARG001 - one signature
+def agent_list(tables: Tables, params: Row, context: Context) -> Row:
     """List the agents' sessions."""
     return {"agents": sorted(tables.all("agent"), key=lambda row: (row["workspace_id"], row["session"]))}
 

@@ -139,8 +139,9 @@ class Tables:
     def from_snapshot(cls, snapshot: dict[str, list[Row]]) -> Tables:
         """Return a copy made from what `snapshot` gave."""
         tables = cls()
-        for kind, row in ((kind, row) for kind in snapshot if kind in KINDS for row in snapshot[kind]):
-            tables.apply(kind, row)
+        for kind in KINDS:
+            for row in snapshot.get(kind, ()):
+                tables.apply(kind, row)
         return tables
 
     def everything(self) -> Iterator[Change]:

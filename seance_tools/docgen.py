@@ -1,0 +1,122 @@
+"""Writes the generated parts of shell files and man pages from the tables: `make generate`.
+
+A part stands between a line with `--- begin generated: NAME` and one with `--- end generated`, in whatever
+comment the file's language has. `--check` writes nothing and fails if a part is not up to date.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from seance_tools import names
+from seance_tools.agents import AGENTS
+from seance_tools.ctl.program import COMMANDS
+from seance_tools.methods import METHODS, REQUIRED, Param
+from seance_tools.wire import ERROR_CODES
+
+ROOT = Path(__file__).parent.parent
+FOLDERS = ("wrappers", "man", "bin")
+_PART = re.compile(
+    r"(?P<begin>^.*--- begin generated: (?P<name>[a-z-]+).*\n)(?:.*\n)*?(?P<end>^.*--- end generated.*$)",
+    re.M,
+)
+
+
+def roff(text: str) -> str:
+    """Return text with what roff would act on escaped."""
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("…", "...").replace("–", "\\-")
+    return "\\&" + text if text.startswith((".", "'")) else text
+
+
+def _entries(rows: Iterator[tuple[str, str]]) -> str:
+    return "".join(f".TP\n.B {roff(term)}\n{roff(text)}\n" for term, text in rows)
+
+
+def exit_codes() -> str:
+    """Return the exit codes as roff."""
+    return _entries((str(code), text) for code, text in names.EXIT_CODES.items())
+
+
+def environment() -> str:
+    """Return the environment variables as roff."""
+    return _entries(iter(names.ENVIRONMENT.items()))
+
+
+def limits() -> str:
+    """Return the limits as roff."""
+    return _entries((name, f"{value:,}") for name, value in names.LIMITS.items())
+
+
+def error_codes() -> str:
+    """Return the wire's error codes as roff."""
+    return _entries(iter(ERROR_CODES.items()))
+
+
+def _parameter(param: Param) -> str:
+    spellings = " or ".join((param.name, *param.aliases))
+    if param.default is REQUIRED:
+        need = "required"
+    elif param.default is None:
+        need = "optional"
+    else:
+        need = f"default {str(param.default).lower() if isinstance(param.default, bool) else param.default!r}"
+    return f".RS\n.TP\n.I {roff(spellings)}\n{roff(f'({param.type}, {need}) {param.help}')}\n.RE\n"
+
+
+def methods() -> str:
+    """Return METHODS as roff."""
+    text = ""
+    for row in METHODS:
+        text += f".TP\n.B {roff(', '.join((row.name, *row.aliases)))}\n{roff(row.help)}"
+        text += f" Result: {roff(row.result)}.\n" if row.result else "\n"
+        text += "".join(_parameter(param) for param in row.params)
+    return text
+
+
+def agents() -> str:
+    """Return the agents as roff."""
+    return _entries((row.key, f"{row.name} ({', '.join(row.binaries)})") for row in AGENTS)
+
+
+def commands() -> str:
+    """Return seance-ctl's commands as roff."""
+    return _entries((name, summary) for name, (_, summary) in sorted(COMMANDS.items()))
+
+
+PARTS: dict[str, Callable[[], str]] = {
+    "exit-codes": exit_codes,
+    "environment": environment,
+    "limits": limits,
+    "error-codes": error_codes,
+    "methods": methods,
+    "commands": commands,
+    "agents": agents,
+}
+
+
+def renew(text: str, parts: dict[str, Callable[[], str]]) -> str:
+    """Return `text` with every generated part made anew. Raises KeyError for a part nobody makes."""
+    return _PART.sub(lambda m: m["begin"] + parts[m["name"]]() + m["end"], text)
+
+
+def main() -> None:
+    """Run `python -m seance_tools.docgen [--check]`."""
+    stale = []
+    for path in (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.is_file()):
+        text = path.read_text()
+        wanted = renew(text, PARTS)
+        if wanted != text:
+            stale.append(path)
+            if "--check" not in sys.argv[1:]:
+                path.write_text(wanted)
+    if stale and "--check" in sys.argv[1:]:
+        paths = " ".join(str(path.relative_to(ROOT)) for path in stale)
+        names.complain("docgen", f"not up to date, run `make generate`: {paths}")
+        sys.exit(names.EXIT_REFUSED)
+
+
+if __name__ == "__main__":
+    main()

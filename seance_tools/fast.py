@@ -35,6 +35,9 @@ class _Strict:
         raise ValueError(f"{name} is not JSON")
 
 
+_SCAN: Any = make_scanner(_Strict)  # type: ignore[arg-type]  # any object with those members will do
+
+
 class UsageError(Exception):
     """The command line or the standard input is wrong; nothing was sent."""
 
@@ -104,7 +107,7 @@ def read_object() -> tuple[str, dict[str, Any]]:
     if not text:
         return "{}", {}
     try:
-        value, end = make_scanner(_Strict)(text, 0)
+        value, end = _SCAN(text, 0)
     except StopIteration:
         raise UsageError(_why(text)) from None
     except (ValueError, RecursionError, SystemError):  # the last where json.decoder is not imported
@@ -252,7 +255,7 @@ def run(argv: list[str]) -> int:
 def show(answer: bytes, word: str, *, json_wanted: bool) -> int:
     """Print an answer: the reply that the agent expects for a hook, else the result; return the exit code."""
     text = answer.decode().rstrip("\n")
-    value, _ = make_scanner(_Strict)(text, 0)
+    value, _ = _SCAN(text, 0)
     if not value.get("ok"):
         error = value["error"]
         names.complain(PROGRAM, f"{word}: {error['message']}")

@@ -208,11 +208,11 @@ def advance(record: Record, report: Report) -> Record:
     if report.event not in TRANSITIONS or report.at < record["at"]:
         return record
     state, rule = next_state(report)
-    changed = {"at": report.at}
+    changed: Record = {"at": report.at}
     if report.subagents is not None:
         changed["subagent_count"] = report.subagents
     if state is not None:
-        evidence = {"event": report.event, "at": report.at, "rule": rule}
+        evidence: Record = {"event": report.event, "at": report.at, "rule": rule}
         if report.tool_name:
             evidence["tool_name"] = report.tool_name
         changed |= {

@@ -130,10 +130,10 @@ def string(
             raise ValueError("a string is needed")
         if len(value) > limit:
             raise ValueError(f"is {len(value)} characters, at most {limit} are allowed")
-        value = clean(value, limit)
-        if not value and not empty:
+        cleaned = clean(value, limit)
+        if not cleaned and not empty:
             raise ValueError("must not be empty")
-        return value
+        return cleaned
 
     return Param(name, "string", help_text, default, aliases, check)
 

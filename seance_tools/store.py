@@ -16,6 +16,7 @@ import ujson
 from seance_tools.state.tables import KINDS, Change, Row, Tables
 
 SCHEMA = 1
+Values = tuple[str | int | float | None, ...]  # of one statement
 _CREATE = """
 CREATE TABLE IF NOT EXISTS row (
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, key TEXT NOT NULL, row TEXT NOT NULL, UNIQUE (kind, key)
@@ -37,7 +38,7 @@ _HISTORY = (
 )
 
 
-def transition(change: Change, now: float) -> tuple[object, ...] | None:
+def transition(change: Change, now: float) -> Values | None:
     """Return the history line of a change of an agent's row, or None where its state stays the same.
 
     A line holds when, who, where, the new state (None: the session ended), the state before and for how many
@@ -143,7 +144,8 @@ class Store:
             return
         last = {(change.kind, change.key): change for change in changes}
         history = [line for line in (transition(change, now) for change in changes) if line]
-        sets, clears = [], []
+        sets: list[Values] = []
+        clears: list[Values] = []
         for (kind, key), change in last.items():
             name = _name(key)
             if change.row is None:
@@ -155,7 +157,7 @@ class Store:
         except sqlite3.Error as error:
             self._fail(error)
 
-    def _transaction(self, sets: list[object], clears: list[object], history: list[object]) -> None:
+    def _transaction(self, sets: list[Values], clears: list[Values], history: list[Values]) -> None:
         assert self._database is not None
         self._database.execute("BEGIN IMMEDIATE")
         try:

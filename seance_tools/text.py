@@ -3,15 +3,14 @@
 Text that comes from programs reaches a terminal only through `clean`; nothing else measures or cuts by
 display width. Rules from the reliability document: controls become visible, bidi controls, surrogates,
 private use and unassigned characters become U+FFFD, other format characters go, at most two combining
-marks a base character.
+marks a base character. What is measured and cut is the grapheme cluster, never a part of one.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from functools import lru_cache
-
-from wcwidth import wcwidth
 
 REPLACEMENT = "\ufffd"
 ELLIPSIS = "…"
@@ -31,80 +30,126 @@ def _clean_character(character: str) -> str:
         return chr(0x2400 + code)
     if code == 0x7F:
         return "\u2421"
-    if code < 0xA0 and code > 0x7F:
-        return REPLACEMENT
     category = unicodedata.category(character)
-    if character in _BIDI or category in ("Cs", "Co", "Cn"):
+    if character in _BIDI or category in ("Cc", "Cs", "Co", "Cn"):
         return REPLACEMENT
     if category == "Cf":
         return ""
     return " " if category in ("Zs", "Zl", "Zp") else character
 
 
+def _is_mark(character: str) -> bool:
+    return unicodedata.category(character)[0] == "M"
+
+
 def clean(value: str, limit: int = MAX_CHARACTERS) -> str:
     """Return `value` on one line, with nothing in it that a terminal would act on.
 
-    Text over `limit` characters is cut at a grapheme's edge and ends in `…`.
+    Text over `limit` characters (at least 1) is cut at a base character and ends in `…`. Cleaning what is
+    clean changes nothing.
     """
     if len(value) <= limit and value.isascii() and value.isprintable():
         return value
-    marked = len(value) > limit
     pieces: list[str] = []
     marks = 0
     for character in value[: limit + 1]:
         kept = _clean_character(character)
         if not kept:
             continue
-        if unicodedata.category(kept)[0] == "M":
+        if _is_mark(kept):
             marks += 1
             if marks > MAX_COMBINING or not pieces:
                 continue
         else:
             marks = 0
         pieces.append(kept)
-    if marked or len(pieces) > limit:
-        pieces = pieces[: limit - 1]
-        while pieces and unicodedata.category(pieces[-1])[0] == "M":
-            pieces.pop()
-        pieces.append(ELLIPSIS)
+    if len(value) > limit:
+        end = min(limit - 1, len(pieces))
+        while 0 < end < len(pieces) and _is_mark(pieces[end]):  # a base does not lose its marks: it goes too
+            end -= 1
+        pieces[end:] = ELLIPSIS
     return "".join(pieces)
 
 
+def to_ascii(value: str) -> str:
+    """Return a cleaned text in ASCII: accents go, what has no counterpart becomes `?`."""
+    if value.isascii():
+        return value
+    letters = unicodedata.normalize("NFKD", value)
+    return "".join(letter if letter.isascii() else "?" for letter in letters if not _is_mark(letter))
+
+
 @lru_cache(maxsize=8192)
-def character_width(character: str) -> int:
-    """Return the columns one cleaned character takes: 0, 1 or 2."""
-    return max(wcwidth(character), 0)
+def _cluster_width(cluster: str) -> int:
+    from wcwidth import wcswidth  # 30 ms to import, and most programs clean text but never measure it
+
+    return max(wcswidth(cluster), 0)
+
+
+def _clusters(value: str) -> Iterator[str]:
+    from wcwidth import iter_graphemes
+
+    return iter_graphemes(value)
 
 
 def width(value: str) -> int:
     """Return the columns a cleaned text takes."""
     if value.isascii():
         return len(value)
-    return sum(character_width(character) for character in value)
+    return sum(map(_cluster_width, _clusters(value)))
+
+
+def _head(value: str, columns: int) -> str:
+    """Return the longest beginning of whole clusters that takes at most `columns`."""
+    if columns <= 0:
+        return ""
+    if value.isascii():
+        return value[:columns]
+    taken = end = 0
+    for cluster in _clusters(value):
+        taken += _cluster_width(cluster)
+        if taken > columns:
+            break
+        end += len(cluster)
+    return value[:end]
 
 
 def cut(value: str, columns: int, ellipsis: str = ELLIPSIS) -> str:
     """Return the cleaned `value` cut to at most `columns`; a cut one ends in `ellipsis`.
 
-    A wide character is never halved, so the result may be a column short: see `fit`.
+    A wide character is never halved, so the result may be a column short: see `fit`. Where not even the
+    ellipsis fits, nothing is left.
     """
     if width(value) <= columns:
         return value
     room = columns - width(ellipsis)
-    if room < 0:
-        return ""
-    taken = 0
-    for index, character in enumerate(value):
-        taken += character_width(character)
-        if taken > room:
-            return value[:index] + ellipsis
-    return value
+    return _head(value, room) + ellipsis if room >= 0 else ""
 
 
 def fit(value: str, columns: int, ellipsis: str = ELLIPSIS) -> str:
     """Return the cleaned `value` cut or filled with spaces to exactly `columns`."""
     shown = cut(value, columns, ellipsis)
     return shown + " " * (columns - width(shown))
+
+
+def wrap(value: str, columns: int, lines: int, ellipsis: str = ELLIPSIS) -> list[str]:
+    """Return the cleaned `value` on at most `lines` lines of at most `columns`, broken at spaces.
+
+    A word longer than a line is broken anywhere; what does not fit on the last line is cut as `cut` does.
+    """
+    rows: list[str] = []
+    rest = value.strip(" ")
+    while rest and len(rows) < lines:
+        head = _head(rest, columns)
+        if len(rows) == lines - 1 or head == rest or not head:
+            rows.append(cut(rest, columns, ellipsis))
+            break
+        space = len(head) if rest[len(head)] == " " else head.rfind(" ")
+        if space > 0:
+            head = head[:space]
+        rows.append(head.rstrip(" "))
+        rest = rest[len(head) :].lstrip(" ")
+    return rows
 
 
 def cut_path(path: str, columns: int, ellipsis: str = ELLIPSIS) -> str:

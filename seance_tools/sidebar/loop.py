@@ -1,0 +1,221 @@
+"""The sidebar's loop: waits for keys, changes, signals and ticks, and draws when something changed."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from collections.abc import Callable, Mapping
+from types import FrameType
+
+from seance_tools import client, config, names
+from seance_tools.sidebar.jobs import Jobs
+from seance_tools.sidebar.link import Link
+from seance_tools.sidebar.screen import Screen, TerminalError
+from seance_tools.view import (
+    QUIT,
+    SECTIONS,
+    Command,
+    Frame,
+    Row,
+    Theme,
+    Ui,
+    next_tick,
+    render,
+    say,
+    snapshot,
+    update,
+)
+from seance_tools.wire import WireError
+
+FRAME_SECONDS = 0.05
+PLAIN_SECONDS = 1.0  # where every frame is written below the last one
+PATIENCE = 0.15  # the first frame waits so long for the broker, so that it need not be drawn twice
+CONFIG_SECONDS = 2.0  # a changed config.toml counts after so long at most
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+HANDLED = (*ENDING, signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT)
+
+
+def themed(theme: Theme, values: Mapping[str, object]) -> Theme:
+    """Return the theme with the sections that the options of config.toml leave on."""
+    shown = [section for section in SECTIONS if values.get(f"sidebar.show_{section}", True)]
+    return theme._replace(shown=frozenset(shown))
+
+
+class Loop:
+    """One run of the sidebar; it connects to the broker at `path` at once, while the screen is made ready."""
+
+    def __init__(self, path: str, theme: Theme, environ: Mapping[str, str]) -> None:
+        self._path = path
+        self._theme = theme
+        self._environ = environ
+        self._ui = Ui()
+        self._frame: Frame | None = None
+        self._changed = True
+        self._config: object = None
+        self._config_due = 0.0
+        self._wake, self._woken = os.pipe()
+        for end in (self._wake, self._woken):
+            os.set_blocking(end, False)
+        self._jobs = Jobs(self._woken)
+        self._link = Link(path, self._jobs, time.monotonic)
+        self._screen: Screen
+        self._next_frame = 0.0
+
+    def run(self, screen: Screen) -> None:
+        """Show what the agents do until a key or a signal ends it, or the terminal is gone."""
+        self._screen = screen
+        self._next_frame = time.monotonic() + PATIENCE
+        signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
+        for number in HANDLED:
+            signal.signal(number, _noted)
+        try:
+            with screen:
+                while self._step():
+                    pass
+        except TerminalError:
+            pass  # the pane was closed: that ends it as well as a key
+        finally:
+            self._link.close()
+
+    def _step(self) -> bool:
+        """Wait for what comes next and act on it; False ends the loop."""
+        self._link.attempt()
+        self._read_config()
+        if self._changed and time.monotonic() >= self._next_frame:
+            self._draw()
+        descriptors = [self._wake]
+        if self._screen.keyboard is not None:
+            descriptors.append(self._screen.keyboard)
+        if self._link.connection:
+            descriptors.append(self._link.connection.fileno())
+        ready = _wait(descriptors, self._timeout())
+        going = True
+        if self._wake in ready:
+            going = self._woke()
+        elif not ready:
+            self._changed = self._changed or self._screen.styled  # a tick, or too many changes at once
+        if self._link.connection and self._link.connection.fileno() in ready:
+            self._link.receive()
+            self._changed = True
+        if self._screen.keyboard in ready:
+            going = self._press() and going
+        return going
+
+    def _timeout(self) -> float:
+        """Return how long nothing will change by itself."""
+        now, clock = time.time(), time.monotonic()
+        if self._changed:
+            return max(self._next_frame - clock, 0.0)
+        waits = [self._config_due - clock]
+        tick = next_tick(self._link.tables, now)
+        if tick is not None and self._screen.styled:
+            waits.append(tick)
+        if self._ui.until > now:
+            waits.append(self._ui.until - now)
+        if self._link.due is not None:
+            waits.append(self._link.due - clock)
+        return max(min(waits), 0.0)
+
+    def _render(self) -> Frame:
+        return render(
+            self._link.tables, self._screen.size, self._ui, self._theme, time.time(), self._link.trouble
+        )
+
+    def _draw(self) -> None:
+        if self._screen.styled:
+            self._frame = self._render()
+            self._screen.draw(self._frame.rows)
+        else:
+            self._screen.draw(_plain(self._link, self._screen.size[0], self._theme, time.time()))
+        self._changed = False
+        self._next_frame = time.monotonic() + (FRAME_SECONDS if self._screen.styled else PLAIN_SECONDS)
+
+    def _woke(self) -> bool:
+        """Act on the signals and results that have come; False ends the loop."""
+        arrived = set(os.read(self._wake, 4096))
+        if arrived & set(ENDING):
+            return False
+        if signal.SIGTSTP in arrived:
+            self._suspend()
+        elif signal.SIGCONT in arrived:
+            self._screen.enter()
+        if signal.SIGWINCH in arrived:
+            self._screen.resized()
+        self._jobs.deliver()
+        if self._link.trouble is None and self._frame is None:
+            self._next_frame = 0.0
+        self._changed = True
+        return True
+
+    def _suspend(self) -> None:
+        """Stop as the shell's job, with the terminal given back; go on when continued."""
+        self._screen.leave()
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, _noted)
+        self._screen.enter()
+
+    def _press(self) -> bool:
+        """Act on the keys and clicks that have come; False ends the loop."""
+        for event in self._screen.read():
+            if self._frame is None or self._frame.ui is not self._ui:  # a key before it changed the list
+                self._frame = self._render()
+            self._ui, command = update(self._ui, event, self._frame, time.time())
+            if command == QUIT:
+                return False
+            if command:
+                self._jobs.run(self._job(command), self._done)
+            self._changed = True
+        return True
+
+    def _job(self, command: Command) -> Callable[[], object]:
+        def ask() -> object:
+            with client.Connection(self._path) as connection:
+                return connection.request(command.method, command.params)
+
+        return ask
+
+    def _done(self, _result: object, failure: Exception | None) -> None:
+        if failure:
+            message = failure.message if isinstance(failure, WireError) else str(failure)
+            self._ui = say(self._ui, message, time.time())
+
+    def _read_config(self) -> None:
+        """Take over config.toml when it has changed."""
+        if time.monotonic() < self._config_due:
+            return
+        self._config_due = time.monotonic() + CONFIG_SECONDS
+        try:
+            status = os.stat(names.config_path(self._environ))
+            version: object = (status.st_ino, status.st_size, status.st_mtime_ns)
+        except OSError:
+            version = None
+        if version == self._config:
+            return
+        self._config = version
+        options = config.read(self._environ)
+        self._theme = themed(self._theme, options.values)
+        if options.problems:
+            self._ui = say(self._ui, options.problems[0], time.time())
+        self._changed = True
+
+
+def _noted(number: int, frame: FrameType | None) -> None:
+    """Do nothing: the wake-up pipe has the signal, and the loop acts on it."""
+
+
+def _wait(descriptors: list[int], seconds: float) -> set[int]:
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    return {descriptor for descriptor, _ in poll.poll(seconds * 1000 + 1)}
+
+
+def _plain(link: Link, columns: int, theme: Theme, now: float) -> list[Row]:
+    """Return everything as rows without styles, for a terminal that can only be written on."""
+    trouble = link.trouble
+    if trouble:
+        return [((f"{trouble.title}: {trouble.reason}" if trouble.reason else trouble.title, ""),)]
+    return [((line, ""),) for line in snapshot(link.tables, columns - 1, theme, now).splitlines()]

@@ -1,0 +1,83 @@
+"""The seance-sidebar program: options, the plain snapshot, and what ends it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+
+import click
+
+from seance_tools import __version__, client, config, names
+from seance_tools.state.tables import Tables
+from seance_tools.view import ASCII, UNICODE, Theme, snapshot
+from seance_tools.wire import WireError
+
+PROGRAM = "seance-sidebar"
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--socket", "path", metavar="PATH", help="Path of the broker's socket.")
+@click.option("--once", is_flag=True, help="Print one plain snapshot and end; also without a terminal.")
+@click.option("--ascii", "plain", is_flag=True, help="Draw with ASCII characters only.")
+@click.version_option(__version__, prog_name=PROGRAM)
+def sidebar(path: str | None, *, once: bool, plain: bool) -> None:
+    """Show what every agent is doing: running, idle, or waiting for you.
+
+    A broker is started where none runs. Press ? for the keys.
+    """
+    try:
+        path = names.socket_path({**os.environ, "SEANCE_SOCKET_PATH": path} if path else os.environ)
+    except ValueError as error:
+        names.complain(PROGRAM, error)
+        sys.exit(names.EXIT_USAGE)
+    symbols = ASCII if plain or not unicode_wanted(os.environ) else UNICODE
+    theme = Theme(symbols, home=names.home(os.environ))
+    if once or not os.isatty(1):
+        sys.exit(_print_once(path, theme))
+    from seance_tools.sidebar.loop import Loop
+    from seance_tools.sidebar.screen import Screen
+
+    try:
+        Loop(path, theme, os.environ).run(Screen(os.environ))
+    except Exception as error:  # noqa: BLE001 - the boundary: one line for the person, not a trace
+        names.complain(PROGRAM, f"cannot go on: {error!r}")
+        sys.exit(names.EXIT_REFUSED)
+
+
+def unicode_wanted(environ: Mapping[str, str]) -> bool:
+    """Return whether the locale's characters are UTF-8.
+
+    Python itself sets LC_CTYPE to C.UTF-8 where it found the C locale: that value says nothing.
+    """
+    kind = environ.get("LC_CTYPE", "")
+    locale = environ.get("LC_ALL") or (kind if kind != "C.UTF-8" else "") or environ.get("LANG", "")
+    return "utf8" in locale.replace("-", "").lower()
+
+
+def _print_once(path: str, theme: Theme) -> int:
+    """Print one snapshot; returns the exit code."""
+    from seance_tools.sidebar.loop import themed
+
+    theme = themed(theme, config.read(os.environ).values)
+    try:
+        with client.open_connection(path) as connection:
+            tables = Tables.from_snapshot(connection.subscribe()["snapshot"])
+        columns = shutil.get_terminal_size().columns
+        data = snapshot(tables, columns - 1, theme, time.time()).encode("utf-8", "replace")
+    except client.NoBroker as error:
+        names.complain(PROGRAM, error)
+        return names.EXIT_NO_BROKER
+    except TimeoutError as error:
+        names.complain(PROGRAM, f"the broker does not answer: {error}")
+        return names.EXIT_TIMEOUT
+    except Exception as error:  # noqa: BLE001 - the boundary, as above
+        names.complain(PROGRAM, error if isinstance(error, WireError) else f"cannot show it: {error!r}")
+        return names.EXIT_REFUSED
+    with contextlib.suppress(OSError):  # whoever read has seen enough
+        while data:
+            data = data[os.write(1, data) :]
+    return names.EXIT_OK

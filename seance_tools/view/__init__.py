@@ -1,0 +1,34 @@
+"""The sidebar's view: tables, size, ui state, theme and time in; rows of styled text out. Pure.
+
+`render` makes a frame, `update` takes a key or click on it, `next_tick` says when the next frame is due.
+"""
+
+from seance_tools.view.ages import next_tick
+from seance_tools.view.keys import say, update
+from seance_tools.view.model import QUIT, Command, Event, Frame, Piece, Row, Trouble, Ui
+from seance_tools.view.screen import KEYS, render, snapshot, text
+from seance_tools.view.theme import ASCII, SECTIONS, STYLES, UNICODE, Style, Theme
+
+__all__ = [
+    "ASCII",
+    "KEYS",
+    "QUIT",
+    "SECTIONS",
+    "STYLES",
+    "UNICODE",
+    "Command",
+    "Event",
+    "Frame",
+    "Piece",
+    "Row",
+    "Style",
+    "Theme",
+    "Trouble",
+    "Ui",
+    "next_tick",
+    "render",
+    "say",
+    "snapshot",
+    "text",
+    "update",
+]

@@ -1,0 +1,31 @@
+"""How long something has lasted, as a short text, and when that text changes."""
+
+from __future__ import annotations
+
+from seance_tools.state.tables import Tables
+
+_UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+
+
+def _seconds(since: float, now: float) -> int:
+    """Return whole seconds. Both times lose their fraction, so that all ages change at the same moment."""
+    return int(now) - int(since)
+
+
+def age(since: float, now: float) -> str:
+    """Return a duration, coarser as it grows: 41s, 9m, 3h, 2d."""
+    seconds = max(_seconds(since, now), 0)
+    for size, unit in _UNITS:
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return "0s"
+
+
+def next_tick(tables: Tables, now: float) -> float | None:
+    """Return in how many seconds the first age on the screen changes, or None where there is none."""
+    ticks = []
+    for row in tables.all("status"):
+        seconds = _seconds(row["since"], now)
+        size = next((size for size, _ in _UNITS if seconds >= size), 1)
+        ticks.append(size - seconds % size if seconds >= 0 else 1 - seconds)
+    return min(ticks) - now % 1 if ticks else None

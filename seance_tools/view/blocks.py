@@ -1,0 +1,256 @@
+"""The block of one workspace: first which lines it has (`outline`), then each line when it is drawn.
+
+Only what is on the screen is drawn, so that a thousand agents cost no more than what is seen of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+from seance_tools.state.metadata import counts, latest_log
+from seance_tools.text import clean, cut, cut_path, to_ascii, width, wrap
+from seance_tools.view.ages import age
+from seance_tools.view.model import Piece, Place, Row, Spot, Ui
+from seance_tools.view.survey import Survey
+from seance_tools.view.theme import Theme
+
+Record = dict[str, Any]
+VISIBLE_STATUSES = 3
+NOTIFICATION_LINES = 2
+_CHARACTERS_A_COLUMN = 3  # a base and its marks: what is further on cannot be seen
+_BAR_CELLS = (4, 10)
+_AGE_COLUMNS = 4  # " 41s"
+_TEXT_COLUMNS = 7  # what a pill's name leaves at least to its text
+
+
+class Look(NamedTuple):
+    """What drawing a line needs to know: columns to fill, theme, time."""
+
+    columns: int
+    theme: Theme
+    now: float
+
+    def tidy(self, value: str) -> str:
+        """Return a foreign text as it may be shown, in the characters of the theme."""
+        return _tidy(value, _CHARACTERS_A_COLUMN * self.columns + 2, self.theme.symbols.plain)
+
+    def cut(self, value: str, columns: int) -> str:
+        """Return a tidy text cut to `columns`."""
+        return cut(value, columns, self.theme.symbols.ellipsis)
+
+
+class Line(NamedTuple):
+    """The parts of a line: those from the left, of which the last is cut, and those at the right edge."""
+
+    left: list[Piece]
+    right: list[Piece]
+
+
+class Entry(NamedTuple):
+    """One line of the list: how to draw it, what a click on it means, whether it can be selected."""
+
+    draw: Callable[[Look], Line]
+    place: Place
+    item: bool = False
+
+
+@lru_cache(maxsize=4096)
+def _tidy(value: str, limit: int, plain: bool) -> str:  # noqa: FBT001 - a key of the cache
+    shown = clean(value, limit)
+    return to_ascii(shown) if plain else shown
+
+
+def compose(look: Look, line: Line) -> Row:
+    """Return the line as pieces that fill exactly `look.columns`."""
+    right = line.right
+    taken = sum(width(text) for text, _ in right)
+    if taken and look.columns - taken < 8:
+        right, taken = [], 0
+    room = look.columns - taken - bool(taken)
+    pieces: list[Piece] = []
+    for text, style in line.left:
+        shown = look.cut(text, room)
+        pieces.append((shown, style))
+        room -= width(shown)
+        if shown != text:
+            break
+    return (*pieces, (" " * (room + bool(taken)), ""), *right)
+
+
+def outline(workspace: Record, survey: Survey, ui: Ui, look: Look) -> Iterator[Entry]:
+    """Yield the lines of a workspace, top to bottom."""
+    workspace_id = workspace["id"]
+    shown = look.theme.shown
+    place = Place(Spot(workspace_id))
+    if ui.compact:
+        yield Entry(partial(_summary, workspace, survey), place, item=True)
+        return
+    yield Entry(partial(_name, workspace, survey), place, item=True)
+    if "notifications" in shown and survey.unread[workspace_id]:
+        for text in _notification(survey.unread[workspace_id], look):
+            yield Entry(partial(_indented, text, "notification"), place)
+    if "status" in shown:
+        yield from _pills(workspace_id, survey, ui)
+    log = latest_log(survey.tables, workspace_id) if "logs" in shown else None
+    if log:
+        yield Entry(partial(_log, log), place)
+    progress = survey.tables.get("progress", workspace_id) if "progress" in shown else None
+    if progress and progress["active"]:
+        yield Entry(partial(_progress, progress), place)
+    if "branch" in shown:
+        branch, dirty, cwd = survey.directory(workspace_id)
+        if branch or cwd:
+            yield Entry(partial(_directory, branch, dirty, cwd), place)
+    ports = survey.ports(workspace_id) if "ports" in shown else []
+    if ports:
+        yield Entry(partial(_ports, ports), place)
+    yield Entry(partial(_columns, workspace["columns"]), place)
+
+
+def _pills(workspace_id: int, survey: Survey, ui: Ui) -> Iterator[Entry]:
+    rows = survey.statuses(workspace_id)
+    expanded = workspace_id in ui.expanded
+    visible = rows if expanded else rows[:VISIBLE_STATUSES]
+    for row in visible:
+        place = Place(Spot(workspace_id, row["key"]))
+        yield Entry(partial(_pill, row, survey.agent(row), visible), place, item=True)
+    if len(rows) > VISIBLE_STATUSES:
+        text = "  show fewer" if expanded else f"  +{len(rows) - VISIBLE_STATUSES} more"
+        yield Entry(partial(_indented, text, "dim"), Place(Spot(workspace_id), expands=True))
+
+
+def _badges(subagents: int, background: int, look: Look) -> list[Piece]:
+    """Return the counts of sub-agents and background tasks, each followed by a space."""
+    symbols = look.theme.symbols
+    pairs = ((symbols.subagents, subagents, "running"), (symbols.background, background, "background"))
+    return [(f"{symbol}{count} ", style) for symbol, count, style in pairs if count]
+
+
+def _unread(workspace_id: int, survey: Survey, look: Look) -> list[Piece]:
+    unread = len(survey.unread[workspace_id])
+    return [(look.theme.symbols.badge(unread), "badge")] if unread else []
+
+
+def _name(workspace: Record, survey: Survey, look: Look) -> Line:
+    count = counts(survey.tables, workspace["id"])
+    right = _badges(count["subagent_count"], count["background_count"], look)
+    right += _unread(workspace["id"], survey, look)
+    if right:
+        right[-1] = (right[-1][0].rstrip(), right[-1][1])
+    style = "active" if survey.active == workspace["id"] else "title"
+    return Line([(look.tidy(workspace["title"]), style)], right)
+
+
+def _summary(workspace: Record, survey: Survey, look: Look) -> Line:
+    """Draw a whole workspace on one line: its foremost state, its name, how many of each state."""
+    symbols = look.theme.symbols
+    states: dict[str, int] = {}
+    for row in survey.statuses(workspace["id"]):
+        state = row["state"] or ""
+        states[state] = states.get(state, 0) + 1
+    first = next(iter(states), None)
+    sign = (" ", "") if first is None else (symbols.state(first), state_style(first))
+    right = [(f"{symbols.state(state)}{count} ", state_style(state)) for state, count in states.items()]
+    if len(right) == 1 and sum(states.values()) == 1:
+        right = []
+    right += _unread(workspace["id"], survey, look)
+    if right:
+        right[-1] = (right[-1][0].rstrip(), right[-1][1])
+    style = "active" if survey.active == workspace["id"] else "title"
+    return Line([(" ", ""), sign, (" ", ""), (look.tidy(workspace["title"]), style)], right)
+
+
+def _notification(unread: list[Record], look: Look) -> list[str]:
+    latest = max(unread, key=lambda row: (row["created_at"], row["id"]))
+    texts = [look.tidy(latest[name]) for name in ("title", "subtitle", "body") if latest.get(name)]
+    return wrap(": ".join(texts), look.columns - 1, NOTIFICATION_LINES, look.theme.symbols.ellipsis)
+
+
+def _indented(text: str, style: str, look: Look) -> Line:  # noqa: ARG001 - one signature
+    return Line([(" ", ""), (text, style)], [])
+
+
+def state_style(state: str | None) -> str:
+    """Return the name of the style of a state."""
+    return state if state in ("needs_input", "error", "running", "background", "idle") else "unknown"
+
+
+def _pill(row: Record, agent: Record | None, visible: list[Record], look: Look) -> Line:
+    symbols = look.theme.symbols
+    style = state_style(row["state"])
+    right = _badges(agent["subagent_count"], agent["background_count"], look) if agent else []
+    right.append((age(row["since"], look.now), "dim"))
+    left: list[Piece] = [(" ", ""), (symbols.state(row["state"]), style), (" ", "")]
+    room = look.columns - 3 - _AGE_COLUMNS
+    if room < 16:  # none for a text beside the name; the sign tells the state
+        return Line([*left, (look.tidy(row["display_name"]), "")], right)
+    gap = 2 if look.columns >= 30 else 1
+    limit = room - gap - _TEXT_COLUMNS
+    names = [look.cut(look.tidy(other["display_name"]), limit) for other in visible]
+    name = look.cut(look.tidy(row["display_name"]), limit)
+    name += " " * (max(map(width, names)) - width(name) + gap)
+    value = look.tidy(row["value"])
+    if row["inferred"]:
+        value, style = f"~{value}", "dim"
+    return Line([*left, (name, ""), (value, style)], right)
+
+
+def _log(row: Record, look: Look) -> Line:
+    level = row["level"]
+    style = level if level in ("success", "warning", "error") else "dim"
+    text = look.tidy(row["message"])
+    return Line([(" ", ""), (look.theme.symbols.level(level), style), (" ", ""), (text, "dim")], [])
+
+
+def _progress(row: Record, look: Look) -> Line:
+    value = min(max(row["value"], 0.0), 1.0)
+    low, high = _BAR_CELLS
+    cells = min(max(look.columns // 3, low), high)
+    done, half, todo = look.theme.symbols.progress
+    halves = int(value * cells * 2 + 1e-9)
+    bar = done * (halves // 2) + half * (halves % 2)
+    bar += todo * (cells - halves // 2 - halves % 2)
+    percent = f" {int(value * 100 + 1e-9)}% "  # downwards: 100 only when done
+    return Line([(" ", ""), (bar, "progress"), (percent, ""), (look.tidy(row["label"]), "dim")], [])
+
+
+def _shorten(path: str, home: str) -> str:
+    if home and (path == home or path.startswith(home.rstrip("/") + "/")):
+        return "~" + path[len(home.rstrip("/")) :]
+    return path
+
+
+def _directory(branch: str, dirty: bool, cwd: str, look: Look) -> Line:  # noqa: FBT001 - drawn from a partial
+    symbols = look.theme.symbols
+    room = look.columns - 1
+    path = look.tidy(_shorten(cwd, look.theme.home))
+    if not branch:
+        return Line([(" ", ""), (cut_path(path, room, symbols.ellipsis), "dim")], [])
+    star = "*" if dirty else ""
+    name = look.tidy(branch)
+    between = f" {symbols.separator} " if path else ""
+    room -= width(symbols.branch) + 1 + len(star) + width(between)
+    if width(name) + width(path) > room:  # the directory yields first, down to its last part
+        least = min(width(path), room // 2)
+        name = look.cut(name, max(room - least, 0)) if path else name
+        path = cut_path(path, max(room - width(name), 0), symbols.ellipsis)
+    return Line([(" ", ""), (f"{symbols.branch} {name}{star}", "dim"), (between + path, "dim")], [])
+
+
+def _ports(ports: list[int], look: Look) -> Line:
+    return Line([(" ", ""), (f"{look.theme.symbols.ports} " + " ".join(map(str, ports)), "dim")], [])
+
+
+def _columns(columns: list[Record], look: Look) -> Line:
+    symbols = look.theme.symbols
+    flags = [bool(column["active"]) for column in columns] or [True]
+    if 2 * len(flags) - 1 > look.columns - 1:  # so many do not fit: say which of how many
+        number = flags.index(True) + 1 if True in flags else 1
+        return Line([(" ", ""), (f"{symbols.active_column} {number}/{len(flags)}", "dim")], [])
+    dots: list[Piece] = [(" ", "")]
+    for index, active in enumerate(flags):
+        dot = symbols.active_column if active else symbols.column
+        dots.append((f"{' ' if index else ''}{dot}", "" if active else "dim"))
+    return Line(dots, [])

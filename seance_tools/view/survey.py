@@ -1,0 +1,104 @@
+"""The tables seen by workspace, gathered once a frame; and the order the workspaces are shown in."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any
+
+from seance_tools.state.metadata import latest_log, statuses
+from seance_tools.state.places import ordered
+from seance_tools.state.tables import Tables
+from seance_tools.view.model import Spot
+
+Record = dict[str, Any]
+
+
+class Survey:
+    """What each workspace has: surfaces, agents, unread notifications, statuses by rank."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+        self.agents: dict[int, list[Record]] = defaultdict(list)
+        self.surfaces: dict[int, list[Record]] = defaultdict(list)
+        self.unread: dict[int, list[Record]] = defaultdict(list)
+        for row in tables.all("agent"):
+            self.agents[row["workspace_id"]].append(row)
+        for row in tables.all("surface"):
+            self.surfaces[row["workspace_id"]].append(row)
+        for row in tables.all("notification"):
+            if not row["read"]:
+                self.unread[row["workspace_id"]].append(row)
+        selection = tables.get("selection")
+        self.active = selection["workspace_id"] if selection else None
+        self._statuses: dict[int, list[Record]] = {}
+
+    def statuses(self, workspace_id: int) -> list[Record]:
+        """Return the status entries of a workspace, highest priority first."""
+        rows = self._statuses.get(workspace_id)
+        if rows is None:
+            rows = self._statuses[workspace_id] = statuses(self.tables, workspace_id)
+        return rows
+
+    def agent(self, status: Record) -> Record | None:
+        """Return the agent's record that a status entry was printed from, or None."""
+        return self.tables.get("agent", status["session"]) if status["session"] else None
+
+    def surface(self, workspace_id: int) -> Record | None:
+        """Return the surface that stands for a workspace: that of its foremost agent, else its first."""
+        foremost = [self.agent(status) for status in self.statuses(workspace_id)]
+        for record in [*foremost, *self.agents[workspace_id]]:
+            if record and record["surface_id"] is not None:
+                known = self.tables.get("surface", record["surface_id"])
+                if known:
+                    return known
+        surfaces = self.surfaces[workspace_id]
+        return surfaces[0] if surfaces else None
+
+    def directory(self, workspace_id: int) -> tuple[str, bool, str]:
+        """Return (branch, whether it is dirty, directory) of a workspace, "" where unknown."""
+        surface = self.surface(workspace_id) or {}
+        cwd = surface.get("cwd") or next((row["cwd"] for row in self.agents[workspace_id] if row["cwd"]), "")
+        return surface.get("branch") or "", bool(surface.get("dirty")), cwd
+
+    def ports(self, workspace_id: int) -> list[int]:
+        """Return the ports that something in a workspace listens on."""
+        return sorted({port for row in self.surfaces[workspace_id] for port in row.get("ports") or ()})
+
+    def waiting(self, workspace_id: int) -> list[Spot]:
+        """Return the status entries of a workspace that need input."""
+        rows = self.statuses(workspace_id)
+        return [Spot(workspace_id, row["key"]) for row in rows if row["state"] == "needs_input"]
+
+    def totals(self) -> Counter[str]:
+        """Return how many status entries there are in each state."""
+        return Counter(row["state"] for row in self.tables.all("status") if row["state"])
+
+    def order(self, sort: str) -> list[Record]:
+        """Return the workspaces in the order of a member of SORTS."""
+        rows = ordered(self.tables)
+        if sort == "attention":
+            rows.sort(key=self._attention)
+        elif sort == "recent":
+            rows.sort(key=self._moment, reverse=True)
+        return rows
+
+    def matches(self, workspace: Record, words: list[str]) -> bool:
+        """Return whether all words (in lower case) are in what a workspace shows."""
+        workspace_id = workspace["id"]
+        texts = [workspace["title"], *self.directory(workspace_id)[::2]]
+        for row in self.statuses(workspace_id):
+            texts += row["display_name"], row["value"]
+        shown = "\n".join(texts).casefold()
+        return all(word in shown for word in words)
+
+    def _attention(self, workspace: Record) -> tuple[float, float]:
+        """Rank: highest priority first, and who has waited longest."""
+        rows = self.statuses(workspace["id"])
+        return (-rows[0]["priority"], rows[0]["since"]) if rows else (float("inf"), 0.0)
+
+    def _moment(self, workspace: Record) -> float:
+        """Return when something last happened in a workspace."""
+        log = latest_log(self.tables, workspace["id"])
+        moments: list[float] = [workspace["created_at"], log["timestamp"] if log else 0.0]
+        moments += [row["since"] for row in self.statuses(workspace["id"])]
+        return max(moments)

@@ -1,0 +1,198 @@
+"""What is written to terminals of all kinds, and how they are left."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import termios
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from seance_tools import names
+from tests.hostile import corpus
+from tests.sidebar.pane import Open, Pane
+from tests.sidebar.standin import Broker
+from tests.support import eventually
+
+
+def test_hostile_texts_send_nothing_of_their_own(shop: Broker, pane: Open) -> None:
+    one = pane()
+    one.shows("Claude Code")
+    texts = [text for text in corpus() if len(text) < 400]
+    for start in range(0, len(texts), 400):
+        shop.surface(cwd=texts[start], branch=texts[start + 1])
+        shop.status(" ".join(texts[start : start + 30]))
+        shop.workspace(texts[start + 2] + "\x1b[2J\x1b]0;x\x07")
+        one.pump(0.1)
+    shop.workspace("the end")
+    one.shows("the end")
+    ours = rb"\x1b\[(?:\d+;1H|K|\?(?:2026|1049|25|7|12|1000|1006)[hl]|H|2?J|[0-9;]*m|22;0;0t)"
+    rest = re.sub(ours, b"", one.output).decode()
+    assert all(character.isprintable() for character in rest), sorted(
+        {c for c in rest if not c.isprintable()}
+    )
+    assert one.lines()[0].startswith(" SÉANCE")
+
+
+@pytest.mark.usefixtures("shop")
+def test_no_color_leaves_the_movement(pane: Open) -> None:
+    one = pane(NO_COLOR="1")
+    one.shows("Claude Code")
+    assert one.lines()[3].startswith("  ▶ Claude Code")
+    assert not re.search(rb"\x1b\[[0-9;]*3[0-9][;0-9]*m", one.output)
+    assert b"\x1b[1m" in one.output
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize(
+    ("more", "colour"),
+    [
+        ({"TERM": "xterm"}, rb"\x1b\[3[0-7]m"),
+        ({"TERM": "xterm-256color"}, rb"\x1b\[38;5;28m"),
+        ({"TERM": "xterm-256color", "COLORTERM": "truecolor"}, rb"\x1b\[38;2;46;132;67m"),
+        ({"TERM": "vt100"}, rb"\x1b\[1m"),
+        ({"TERM": "no-such-terminal"}, rb"\x1b\[38;5;28m"),
+    ],
+)
+def test_colours_are_those_of_the_terminal(pane: Open, more: dict[str, str], colour: bytes) -> None:
+    one = pane(**more)
+    one.shows("Claude Code")
+    assert re.search(colour, one.output)
+    one.press("q")
+    assert one.ended() == 0
+    assert termios.tcgetattr(one.slave) == one.before
+
+
+@pytest.mark.parametrize("term", ["dumb", "", "unknown"])
+def test_a_terminal_that_can_only_be_written_on_gets_plain_text(shop: Broker, pane: Open, term: str) -> None:
+    one = pane(TERM=term)
+    one.shows("▶ Claude Code")
+    shop.status("Needs input", state="needs_input")
+    one.shows("◆ Claude Code  Needs input")
+    assert b"\x1b" not in one.output
+    one.press("q")
+    assert one.ended(1.0) == 0
+    assert termios.tcgetattr(one.slave) == one.before
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize("options", [{"LANG": "C"}, {"LANG": "", "LC_ALL": "POSIX"}])
+def test_without_utf8_it_draws_in_ascii(pane: Open, options: dict[str, str]) -> None:
+    one = pane(**options)
+    one.shows("> Claude Code")
+    assert one.output.isascii()
+
+
+@pytest.mark.usefixtures("shop")
+def test_the_option_ascii(pane: Open) -> None:
+    one = pane("--ascii")
+    one.shows("> Claude Code")
+    assert one.output.isascii()
+
+
+def restored(one: Pane) -> None:
+    assert termios.tcgetattr(one.slave) == one.before
+    end = one.output[one.output.rindex(b"\x1b[?1006l") :]
+    assert b"\x1b[?1000l" in end
+    assert b"\x1b[?7h" in end
+    assert b"\x1b[?25h" in end
+    assert b"\x1b[?1049l" in end
+    assert b"Traceback" not in one.output
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize("key", ["q", "\x03", "\x1c"])
+def test_keys_that_end_it(pane: Open, key: str) -> None:
+    one = pane()
+    one.shows("Claude Code")
+    assert termios.tcgetattr(one.slave) != one.before
+    one.press(key)
+    assert one.ended(1.0) == 0
+    restored(one)
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals_that_end_it(pane: Open, number: signal.Signals) -> None:
+    one = pane()
+    one.shows("Claude Code")
+    one.process.send_signal(number)
+    assert one.ended(1.0) == 0
+    restored(one)
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_closed_pane_ends_it(pane: Open) -> None:
+    one = pane()
+    one.shows("Claude Code")
+    os.close(one.slave)
+    os.close(one.master)
+    one.master = one.slave = -1
+    assert one.process.wait(2.0) == 0
+
+
+def test_it_ends_at_once_while_the_broker_hangs(environ: dict[str, str], pane: Open) -> None:
+    path = names.socket_path(environ)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(path)
+        silent.listen(8)
+        one = pane()
+        one.shows("connecting", 2.0)
+        one.press("q")
+        assert one.ended(1.0) == 0
+        restored(one)
+
+
+def test_ctrl_z_stops_it_with_the_terminal_given_back_and_it_goes_on(
+    shop: Broker, environ: dict[str, str], tmux: Callable[..., str]
+) -> None:
+    def content() -> str:
+        return tmux("capture-pane", "-p")
+
+    tmux("send-keys", "exec 2>&1; PS1='$ '; stty -a >before; python -m seance_tools.sidebar", "Enter")
+    eventually(lambda: "Claude Code" in content())
+    tmux("send-keys", "C-z")
+    eventually(lambda: "Stopped" in content())
+    tmux("send-keys", "stty -a >stopped; clear; fg", "Enter")
+    eventually(lambda: "Claude Code" in content())
+    shop.status("Later")
+    eventually(lambda: "Later" in content())
+    tmux("send-keys", "q")
+    eventually(lambda: "Claude Code" not in content())
+    tmux("send-keys", "stty -a >after; echo ended $?", "Enter")
+    eventually(lambda: "ended 0" in content())
+    before, stopped, after = (
+        Path(environ["HOME"], name).read_text() for name in ("before", "stopped", "after")
+    )
+    assert before == stopped == after
+
+
+def test_in_tmux_a_row_of_wide_characters_leaves_its_neighbours_alone(
+    shop: Broker, tmux: Callable[..., str]
+) -> None:
+    shop.workspace("日本語のワークスペースの長い名前", 2)
+    shop.workspace("👍🏽❤\ufe0f🇩🇪 क्षि 👩\u200d👩\u200d👧 \x1b[2J\x1b]0;title\x07\u202e", 3)
+    shop.workspace("last", 4)
+    tmux("send-keys", "exec python -m seance_tools.sidebar", "Enter")
+    content = eventually(lambda: [text for text in [tmux("capture-pane", "-p")] if " last" in text])[
+        0
+    ].splitlines()
+    assert content[2:5] == [" shop-api", content[3], "  ●"]
+    assert content[6].startswith(" 日本語のワークスペース")
+    assert content[6].endswith("…")
+    assert (content[7], content[10], content[12], content[13]) == ("  ●", "  ●", " last", "  ●")
+    assert "title" not in tmux("display-message", "-p", "#{pane_title}")
+
+
+@pytest.mark.usefixtures("shop")
+def test_without_a_keyboard_it_still_shows(pane: Open) -> None:
+    with open(os.devnull, "rb") as null:
+        one = pane(stdin=null.fileno())
+        one.shows("Claude Code")
+        one.process.terminate()
+        assert one.ended(1.0) == 0

@@ -1,0 +1,68 @@
+"""Ages, and when the next one changes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from seance_tools.state.tables import Tables
+from seance_tools.view import (
+    next_tick,
+)
+from seance_tools.view.ages import age
+from tests.view.world import NOW, World
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (-5, "0s"),
+        (0, "0s"),
+        (41, "41s"),
+        (60, "1m"),
+        (3599, "59m"),
+        (3600, "1h"),
+        (86399, "23h"),
+        (86400, "1d"),
+        (2.5 * 86400, "2d"),
+    ],
+)
+def test_ages_are_coarser_as_they_grow(seconds: float, shown: str) -> None:
+    assert age(NOW - seconds, NOW) == shown
+
+
+@given(st.lists(st.floats(-100, 300_000), min_size=1, max_size=5), st.floats(0, 1))
+def test_the_next_tick_is_when_an_age_changes_and_no_sooner(ages: list[float], fraction: float) -> None:
+    world = World()
+    now = int(NOW) + fraction
+    for number, seconds in enumerate(ages):
+        world.do("workspace.set_status", NOW - now + seconds, workspace_id=1, key=str(number), value="x")
+    sinces = [row["since"] for row in world.tables.all("status")]
+    tick = next_tick(world.tables, now)
+    assert tick is not None
+    assert tick >= 0
+
+    def shown(moment: float) -> list[str]:
+        return [age(since, moment) for since in sinces]
+
+    assert shown(now + tick + 0.001) != shown(now)
+    for part in (0.25, 0.5, 0.99):
+        assert shown(now + max(tick * part - 0.001, 0)) == shown(now)
+
+
+def test_all_ages_change_at_the_same_moment() -> None:
+    world = World()
+    for number in range(100):
+        world.do("workspace.set_status", number * 1.37, workspace_id=number, key="k", value="x")
+    ticks, now = 0, NOW
+    while now < NOW + 10:
+        tick = next_tick(world.tables, now)
+        assert tick is not None
+        now += tick + 1e-6
+        ticks += 1
+    assert ticks <= 11
+
+
+def test_without_ages_there_is_no_tick() -> None:
+    assert next_tick(Tables(), NOW) is None

@@ -1,0 +1,147 @@
+"""What the block of a workspace shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from seance_tools.view import (
+    SECTIONS,
+    text,
+)
+from tests.view.world import THEME, World, columns, lines
+
+
+def test_sections_that_have_nothing_to_show_are_left_out() -> None:
+    world = World()
+    world.do("workspace.append_log", workspace_id=7, message="hello")
+    assert lines(world.render((30, 6)))[2:] == [" Workspace 7", "  · hello", "  ●", ""]
+
+
+@pytest.mark.parametrize(
+    ("section", "sign"),
+    [
+        ("notifications", "Approve"),
+        ("status", "Claude Code"),
+        ("logs", "rebuild"),
+        ("progress", "75%"),
+        ("branch", "main*"),
+        ("ports", "5173"),
+    ],
+)
+def test_each_section_has_a_toggle(shop: World, section: str, sign: str) -> None:
+    assert sign in "\n".join(lines(shop.render()))
+    theme = THEME._replace(shown=frozenset(SECTIONS) - {section})
+    shown = "\n".join(lines(shop.render(theme=theme)))
+    assert sign not in shown
+    assert "shop-api" in shown
+    assert "● ○ ○" in shown
+
+
+def test_the_latest_unread_notification_is_shown_in_two_lines_and_all_are_counted() -> None:
+    world = World()
+    world.do("workspace.append_log", workspace_id=1, message="x")
+    for number in range(1, 22):
+        world.notify(
+            number,
+            1,
+            "Claude Code",
+            "may I remove the build directory and everything that is in it?",
+            read=number == 21,
+        )
+    shown = lines(world.render((30, 8)))
+    assert shown[2:5] == [
+        " Workspace 1                ⑳",
+        "  Claude Code: may I remove",
+        "  the build directory and ev…",
+    ]
+    world.notify(21, 1, "x", "y")
+    assert lines(world.render((30, 8)))[2].endswith("(21)")
+
+
+def test_an_inferred_state_is_marked_and_dim() -> None:
+    world = World()
+    world.do("agent.hook", agent="codebuff", event="stop", source="activity", workspace_id=1)
+    row = next(row for row in world.render().rows if "Codebuff" in text(row))
+    assert "~Idle" in text(row)
+    assert ("~Idle", "dim") in row
+
+
+def test_only_the_last_log_entry_is_shown_marked_by_its_level() -> None:
+    world = World()
+    signs = set()
+    for level in ("info", "progress", "success", "warning", "error"):
+        world.do("workspace.append_log", workspace_id=1, message=f"a {level}", level=level)
+        (shown,) = [line for line in lines(world.render()) if "  " in line and " a " in line]
+        assert level in shown
+        signs.add(shown.split()[0])
+    assert len(signs) == 5
+
+
+@pytest.mark.parametrize(
+    ("value", "bar"),
+    [
+        (0, "░░░░░░░░░░ 0%"),
+        (0.05, "▒░░░░░░░░░ 5%"),
+        (0.29, "▓▓▒░░░░░░░ 29%"),
+        (0.999, "▓▓▓▓▓▓▓▓▓▒ 99%"),
+        (1, "▓▓▓▓▓▓▓▓▓▓ 100%"),
+    ],
+)
+def test_progress_is_full_only_when_done(value: float, bar: str) -> None:
+    world = World()
+    world.do("workspace.set_progress", workspace_id=1, value=value)
+    assert lines(world.render())[3] == f"  {bar}"
+    world.do("workspace.clear_progress", workspace_id=1)
+    assert "%" not in "".join(lines(world.render()))
+
+
+def test_the_directory_is_that_of_the_surface_with_an_agent() -> None:
+    world = World()
+    world.hook("claude", "stop", (1, 12))
+    world.hook("claude", "stop", (1, 11))
+    world.update("surface", 11, cwd="/home/me/first")
+    world.update("surface", 12, cwd="/home/me/second", branch="topic")
+    assert lines(world.render((30, 9)))[5] == "  ~/first"
+    world.hook("claude", "approval-request", (1, 12))
+    assert lines(world.render((30, 9)))[5] == "  ⎇ topic • ~/second"
+    world.tables.clear("agent", "claude-11")
+    world.tables.clear("agent", "claude-12")
+    assert lines(world.render((30, 9)))[5] == "  ⎇ topic • ~/second"  # the first one
+
+
+@pytest.mark.parametrize(
+    ("cwd", "shown"),
+    [
+        ("/home/me", "  ~"),
+        ("/home/me/x", "  ~/x"),
+        ("/home/menu", "  /home/menu"),
+        ("/", "  /"),
+        ("/a" * 40 + "/last", "  …/last"),
+    ],
+)
+def test_the_home_directory_is_a_tilde(cwd: str, shown: str) -> None:
+    world = World()
+    world.hook("claude", "stop", (1, 11), cwd=cwd)
+    assert lines(world.render((30, 6)))[4] == shown
+
+
+def test_dots_that_do_not_fit_become_a_number() -> None:
+    world = World()
+    world.do("workspace.append_log", workspace_id=1, message="x")
+    world.update("workspace", 1, columns=columns(*(number == 16 for number in range(40))))
+    assert "  ● 17/40" in lines(world.render((30, 8)))
+    assert max(line.count("○") for line in lines(world.render((90, 8)))) == 39
+
+
+def test_a_state_of_a_newer_broker_is_an_unknown_one() -> None:
+    world = World()
+    world.hook("claude", "stop", (1, 11))
+    status = next(iter(world.tables.of_workspace("status", 1).values()))
+    world.tables.update("status", status, state="dreaming")
+    assert "  ? Claude Code" in "\n".join(lines(world.render()))
+
+
+def test_the_active_workspace_stands_out(shop: World) -> None:
+    shop.tables.set("selection", {"workspace_id": 2, "previous_workspace_id": None, "surface_id": None})
+    styles = {piece.strip(): style for row in shop.render().rows for piece, style in row}
+    assert (styles["文書サイト"], styles["shop-api"]) == ("active", "title")

@@ -108,8 +108,7 @@ class Connection:
             self._receive(None)
 
     def _receive(self, deadline: float | None) -> None:
-        if deadline is not None:
-            self._socket.settimeout(max(deadline - time.monotonic(), 0.001))
+        self._socket.settimeout(None if deadline is None else max(deadline - time.monotonic(), 0.001))
         data = self._socket.recv(1 << 18)
         if not data:
             raise ConnectionError("the broker closed the connection")

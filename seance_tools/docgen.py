@@ -6,6 +6,7 @@ comment the file's language has. `--check` writes nothing and fails if a part is
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -13,8 +14,12 @@ from pathlib import Path
 
 from seance_tools import names
 from seance_tools.agents import AGENTS
-from seance_tools.ctl.program import COMMANDS
-from seance_tools.methods import METHODS, REQUIRED, Param
+from seance_tools.ctl.program import summary
+from seance_tools.ctl.table import COMMANDS, SILENT, flag
+from seance_tools.lifecycle import TEXTS
+from seance_tools.methods import BY_NAME, METHODS, REQUIRED, STATES, Param
+from seance_tools.options import OPTIONS
+from seance_tools.view import ASCII, KEYS, UNICODE
 from seance_tools.wire import ERROR_CODES
 
 ROOT = Path(__file__).parent.parent
@@ -83,7 +88,42 @@ def agents() -> str:
 
 def commands() -> str:
     """Return seance-ctl's commands as roff."""
-    return _entries((name, summary) for name, (_, summary) in sorted(COMMANDS.items()))
+    text = ""
+    for name, entry in sorted(COMMANDS.items()):
+        params = [p for p in BY_NAME[entry.method].params if p.name not in SILENT] if entry.method else []
+        options = ", ".join(flag(param.name) for param in params if param.name not in entry.fixed)
+        places = "".join(f" [{argument.removesuffix('_id').upper()}]" for argument in entry.arguments)
+        calls = f" Calls {entry.method}." if entry.method else ""
+        taken = f" Options: {options}." if options else ""
+        text += f".TP\n.B {roff(name + places)}\n{roff(summary(name) + calls + taken)}\n"
+    return text
+
+
+def options() -> str:
+    """Return the keys of config.toml as roff."""
+    return _entries(
+        (
+            " or ".join((option.key, *option.places)),
+            f"({option.type}, default {json.dumps(option.default)}) {option.help}",
+        )
+        for option in OPTIONS
+    )
+
+
+def keys() -> str:
+    """Return the sidebar's keys as roff."""
+    return _entries(iter(KEYS))
+
+
+def states() -> str:
+    """Return the states with their signs as roff."""
+    return _entries((f"{UNICODE.states[state]}  {ASCII.states[state]}", TEXTS[state]) for state in STATES)
+
+
+def wrapped() -> str:
+    """Return the shell functions' lines: every command of the agents that are watched by their logs."""
+    rows = [(command, agent.key) for agent in AGENTS if agent.log_root for command in agent.binaries]
+    return "".join(f"__seance_wrap {command} {key}-wrapper\n" for command, key in rows)
 
 
 PARTS: dict[str, Callable[[], str]] = {
@@ -93,7 +133,11 @@ PARTS: dict[str, Callable[[], str]] = {
     "error-codes": error_codes,
     "methods": methods,
     "commands": commands,
-    "agents": agents,
+    "known-agents": agents,
+    "agents": wrapped,
+    "options": options,
+    "keys": keys,
+    "states": states,
 }
 
 

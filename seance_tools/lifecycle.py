@@ -230,3 +230,29 @@ def advance(record: Record, report: Report) -> Record:
         if value:
             changed[name] = value
     return {**record, **changed}
+
+
+def explain(record: Record, now: float) -> Record:
+    """Return why a record is in its state: the rule and evidence, how old, and what would change it.
+
+    age_seconds: since the evidence was given. would_change: state → the events that lead to it.
+    """
+    ways: dict[str, list[str]] = {}
+    for event, state in TRANSITIONS.items():
+        if state is not None and state != record["state"]:
+            ways.setdefault(state, []).append(event)
+    if record["state"] != "needs_input":
+        ways["needs_input"].append("notification of kind " + " or ".join(sorted(NEEDS_INPUT_KINDS)))
+    if record["state"] != "background":
+        ways["background"] = ["stop with background_tasks"]
+    ways["ended"] = [END, *(["the end of process " + str(record["pid"])] if record["pid"] else [])]
+    evidence = record["evidence"]
+    return {
+        "rule": evidence.get("rule", "nothing was reported yet"),
+        "evidence": evidence,
+        "source": record["source"],
+        "inferred": record["inferred"],
+        "age_seconds": round(max(now - evidence.get("at", record["since"]), 0.0), 3),
+        "in_state_seconds": round(max(now - record["since"], 0.0), 3),
+        "would_change": ways,
+    }

@@ -20,12 +20,14 @@ EXIT_REFUSED = 1
 EXIT_USAGE = 2
 EXIT_NO_BROKER = 3
 EXIT_TIMEOUT = 4
+EXIT_ENDED = 5
 EXIT_CODES = {
     EXIT_OK: "done",
     EXIT_REFUSED: "the broker refused the request, or the program could not do it",
     EXIT_USAGE: "the command line or the JSON on standard input is wrong; nothing was sent",
     EXIT_NO_BROKER: "no broker answers and none could be started",
-    EXIT_TIMEOUT: "the broker did not answer in time",
+    EXIT_TIMEOUT: "the broker did not answer in time, or what was waited for did not come in time",
+    EXIT_ENDED: "seance-ctl wait: the agent ended",
 }
 
 # Environment variables that the programs read; the man pages print this table.

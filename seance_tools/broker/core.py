@@ -6,15 +6,15 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
-from seance_tools import __version__, liveness, names, terminals, wire
+from seance_tools import liveness, names, terminals, wire
 from seance_tools.events import Event, Feed
-from seance_tools.methods import METHODS, Method, validate
+from seance_tools.methods import Method, validate
 from seance_tools.state import calls, metadata, sessions
 from seance_tools.state.places import Caller, Context, place_panes
-from seance_tools.state.tables import Row, Tables
+from seance_tools.state.tables import Change, Row, Tables
 from seance_tools.store import Store
 
 log = logging.getLogger("seance-broker")
@@ -30,6 +30,8 @@ class Core:
         self.store = store
         self.feed = Feed(boot_id)
         self.publish = publish
+        self.listeners: set[Callable[[list[Change]], None]] = set()
+        self.warnings: list[str] = []
         self.started = time.time()
         self.counters = dict.fromkeys(("requests", "refused", "faults", "slow_consumers"), 0)
         self._watched: dict[tuple[int, int | None], int] = {}
@@ -64,7 +66,7 @@ class Core:
         params = validate(method, request.params)
         if params.get("pid") is not None:
             params["start_time"] = liveness.start_time(params["pid"])
-        caller = _caller(params)
+        caller = self.caller(params)
         result = calls.call(self.tables, method, params, Context(time.time(), caller))
         if params.get("pid") is not None:
             self._watch(params["pid"], params["start_time"])
@@ -73,6 +75,30 @@ class Core:
                 self._watch(*caller.place.owner)
             self._list_panes(caller.place.surface)
         return result
+
+    @staticmethod
+    def caller(params: Row) -> Caller:
+        """Return who a request comes from, as its parameters tell."""
+        environ: dict[str, Any] = params.get("env") or {}
+        texts = {
+            name: value
+            for name in names.PLACE_VARIABLES
+            if type(value := environ.get(name)) is str and len(value) <= names.LIMITS["text_characters"]
+        }
+        place = terminals.recognise(texts, params.get("tty"), params.get("tty_session"))
+        return Caller(params.get("surface_id"), params.get("workspace_id"), place)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run work beside the requests; a fault in it is logged."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception():
+            self.counters["faults"] += 1
+            log.error("fault", exc_info=task.exception())
 
     def commit(self) -> None:
         """Save the changes since the last commit, then show them to the subscribers."""
@@ -86,6 +112,8 @@ class Core:
             asyncio.get_running_loop().call_later(RECOVER_SECONDS, self._recover)
         self._schedule_expiry()
         self.publish(self.feed.publish(changes))
+        for listener in list(self.listeners):
+            listener(changes)
 
     def _recover(self) -> None:
         if self.store.recover(self.tables):
@@ -146,33 +174,13 @@ class Core:
 
     def _list_now(self, server: str, place: str) -> None:
         del self._listing[server]
-        task = asyncio.get_running_loop().create_task(self._take_panes(place))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self.spawn(self._take_panes(place))
 
     async def _take_panes(self, place: str) -> None:
         listed = await terminals.tmux_panes(place)
         if listed:
             place_panes(self.tables, *listed, time.time())
             self.commit()
-
-
-def _caller(params: Row) -> Caller:
-    environ: dict[str, Any] = params.get("env") or {}
-    texts = {
-        name: value for name, value in environ.items() if name in names.PLACE_VARIABLES and type(value) is str
-    }
-    place = terminals.recognise(texts, params.get("tty"), params.get("tty_session"))
-    return Caller(params.get("surface_id"), params.get("workspace_id"), place)
-
-
-def capabilities() -> Row:
-    """Return what system.capabilities answers."""
-    return {
-        "methods": sorted(name for row in METHODS for name in (row.name, *row.aliases)),
-        "protocol": names.PROTOCOL,
-        "version": __version__,
-    }
 
 
 def initial(feed: Feed, tables: Tables, params: Row) -> tuple[Row, list[Event]]:

@@ -8,12 +8,14 @@ import os
 import resource
 import socket
 import struct
+from collections import deque
 from typing import Any
 
 from seance_tools import wire
-from seance_tools.broker.core import Core, capabilities, initial
+from seance_tools.broker.core import Core, initial
+from seance_tools.broker.requests import METHODS_OF_THE_BROKER, Answer
 from seance_tools.events import Event, Queue
-from seance_tools.methods import find, validate
+from seance_tools.methods import Method, find, validate
 from seance_tools.names import LIMITS
 from seance_tools.state.tables import TOPICS
 from seance_tools.wire import WireError
@@ -34,7 +36,10 @@ class Connection(asyncio.Protocol):
         self._transport: Any = None
         self._answers = bytearray()
         self._paused = False
+        self._slots: deque[bytearray] = deque()  # answers that wait for one before them
+        self._pending: list[Answer] = []
         self._closing = False
+        self._heartbeat: asyncio.TimerHandle | None = None
         self._half_line: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -47,13 +52,16 @@ class Connection(asyncio.Protocol):
         """Forget the client."""
         self.server.connections.discard(self)
         self.server.subscribers.discard(self)
-        if self._half_line:
-            self._half_line.cancel()
+        for answer in self._pending:
+            answer.abandon()
+        for timer in (self._half_line, self._heartbeat):
+            if timer:
+                timer.cancel()
 
     def data_received(self, data: bytes) -> None:
         """Answer every request that is complete now, after one commit for all of them."""
         for line in self._framer.feed(data):
-            self._answers += self._answer(line)
+            self._take(line)
         if self._framer.hopeless:
             self._closing = True
         self.server.core.commit()
@@ -86,12 +94,12 @@ class Connection(asyncio.Protocol):
             chunk = bytes(self._answers[:CHUNK])
             if chunk:
                 del self._answers[:CHUNK]
-            elif self.queue:
+            elif self.queue and not self._slots:
                 chunk = self.queue.take(CHUNK)
             else:
                 break
             self._transport.write(chunk)
-        if self._closing and not self._answers and not self.queue:
+        if self._closing and not (self._answers or self._slots or self.queue):
             self._transport.close()
 
     def show(self, events: list[Event]) -> None:
@@ -108,7 +116,17 @@ class Connection(asyncio.Protocol):
             self._transport.write(wire.encode({"event": "slow_consumer"}))
             self._transport.close()
 
-    def _answer(self, line: bytes | None) -> bytes:
+    def _take(self, line: bytes | None) -> None:
+        """Answer one line; behind an answer that is still to come, answers wait."""
+        slot = bytearray()
+        slot += self._answer(line, slot)
+        if slot and not self._slots:
+            self._answers += slot
+        else:
+            self._slots.append(slot)
+
+    def _answer(self, line: bytes | None, slot: bytearray) -> bytes:
+        """Return the answer to one line, nothing where it will be put into `slot` later."""
         core = self.server.core
         core.counters["requests"] += 1
         request_id: wire.Id = None
@@ -118,11 +136,8 @@ class Connection(asyncio.Protocol):
             request = wire.decode(line)
             request_id = request.id
             method = find(request.method)
-            if method.io:
-                return wire.reply(
-                    request_id, self._broker_method(method.name, validate(method, request.params))
-                )
-            return wire.reply(request_id, core.call(request, method))
+            result = self._do(request, method, slot)
+            return b"" if result is None else wire.reply(request_id, result)
         except WireError as error:
             core.counters["refused"] += 1
             return wire.failure(request_id if error.request_id is None else error.request_id, error)
@@ -130,21 +145,49 @@ class Connection(asyncio.Protocol):
             core.counters["faults"] += 1
             log.exception("fault while answering")
             return wire.failure(
-                request_id, WireError("internal", "a fault of the broker; its log has the details")
+                request_id, WireError("internal", "a fault of the broker; its log tells more")
             )
 
-    def _broker_method(self, name: str, params: dict[str, Any]) -> dict[str, Any]:
-        if name == "system.capabilities":
-            return capabilities()
+    def _do(self, request: wire.Request, method: Method, slot: bytearray) -> dict[str, Any] | None:
+        if not method.io:
+            return self.server.core.call(request, method)
+        self.server.core.commit()  # what this batch changed so far is in what these methods see
+        params = validate(method, request.params)
+        if method.name == "events.subscribe":
+            return self._subscribe(params)
+
+        answer = Answer(request.id, slot, self._fill)
+        result = METHODS_OF_THE_BROKER[method.name](self.server.core, params, answer)
+        if result is None:
+            self._pending.append(answer)
+        return result
+
+    def _fill(self) -> None:
+        """Move the answers that have come, as far as they are in order, to those that are written."""
+        self._pending = [answer for answer in self._pending if not answer.given]
+        while self._slots and self._slots[0]:
+            self._answers += self._slots.popleft()
+        self.flush()
+
+    def _subscribe(self, params: dict[str, Any]) -> dict[str, Any]:
         core = self.server.core
-        core.commit()  # what this batch changed so far is in the snapshot, not among the events after it
         result, missed = initial(core.feed, core.tables, params)
         self.queue = Queue(params["topics"] or TOPICS)
         for event in missed:
             self.queue.add(event)
         self.queue.overrun = False  # what was missed is bounded by the replay, not by the queue
         self.server.subscribers.add(self)
+        if params["heartbeat"]:
+            self._beat(params["heartbeat"])
         return result
+
+    def _beat(self, seconds: float) -> None:
+        if self._heartbeat:
+            self._heartbeat.cancel()
+            if not self._paused and not self._slots:
+                self._answers += wire.encode({"event": "heartbeat", "seq": self.server.core.feed.seq})
+                self.flush()
+        self._heartbeat = asyncio.get_running_loop().call_later(seconds, self._beat, seconds)
 
     def _watch_half_line(self) -> None:
         if self._half_line:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from seance_tools.methods import METHODS, Method
-from seance_tools.state import metadata, overview, sessions
+from seance_tools.state import metadata, notifications, overview, sessions, surfaces, workspaces
 from seance_tools.state.places import Context
 from seance_tools.state.tables import Row, Tables
 
@@ -14,7 +14,7 @@ Handler = Callable[[Tables, Row, Context], Row]
 
 
 def _handler(method: Method) -> Handler:
-    for module in (overview, metadata, sessions):
+    for module in (overview, workspaces, metadata, surfaces, notifications, sessions):
         function: Handler | None = getattr(module, method.handler, None)
         if function is not None:
             return function

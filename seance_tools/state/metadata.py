@@ -6,7 +6,7 @@ from typing import Any
 
 from seance_tools.agents import display_name
 from seance_tools.names import LIMITS
-from seance_tools.state.places import Context, need_workspace
+from seance_tools.state.places import Context, target
 from seance_tools.state.tables import Row, Tables
 from seance_tools.wire import WireError
 
@@ -26,12 +26,12 @@ def put_status(tables: Tables, row: Row) -> None:
 
 def workspace_set_status(tables: Tables, params: Row, context: Context) -> Row:
     """Set a status entry as a script gives it."""
-    need_workspace(tables, params["workspace_id"], context.now)
+    workspace_id = target(tables, context)[0]
     ttl = params["ttl_ms"]
     put_status(
         tables,
         {
-            "workspace_id": params["workspace_id"],
+            "workspace_id": workspace_id,
             "key": params["key"],
             "value": params["value"],
             "priority": params["priority"],
@@ -51,7 +51,7 @@ def workspace_set_status(tables: Tables, params: Row, context: Context) -> Row:
 
 def workspace_clear_status(tables: Tables, params: Row, context: Context) -> Row:
     """Clear a status entry; tells whether there was one."""
-    return {"cleared": tables.clear("status", params["workspace_id"], params["key"])}
+    return {"cleared": tables.clear("status", target(tables, context)[0], params["key"])}
 
 
 def set_progress(tables: Tables, workspace_id: int, value: float, label: str) -> None:
@@ -64,14 +64,14 @@ def set_progress(tables: Tables, workspace_id: int, value: float, label: str) ->
 
 def workspace_set_progress(tables: Tables, params: Row, context: Context) -> Row:
     """Show a progress bar as a script gives it."""
-    need_workspace(tables, params["workspace_id"], context.now)
-    set_progress(tables, params["workspace_id"], params["value"], params["label"])
+    workspace_id = target(tables, context)[0]
+    set_progress(tables, workspace_id, params["value"], params["label"])
     return {}
 
 
 def workspace_clear_progress(tables: Tables, params: Row, context: Context) -> Row:
     """Remove the progress bar."""
-    tables.clear("progress", params["workspace_id"])
+    tables.clear("progress", target(tables, context)[0])
     return {}
 
 
@@ -97,24 +97,23 @@ def append_log(tables: Tables, workspace_id: int, message: str, level: str, now:
 
 def workspace_append_log(tables: Tables, params: Row, context: Context) -> Row:
     """Append a line to the log as a script gives it."""
-    need_workspace(tables, params["workspace_id"], context.now)
-    append_log(tables, params["workspace_id"], params["message"], params["level"], context.now)
+    workspace_id = target(tables, context)[0]
+    append_log(tables, workspace_id, params["message"], params["level"], context.now)
     return {}
 
 
 def workspace_clear_log(tables: Tables, params: Row, context: Context) -> Row:
     """Empty the log."""
-    for key in list(tables.of_workspace("log", params["workspace_id"])):
+    for key in list(tables.of_workspace("log", target(tables, context)[0])):
         tables.clear("log", *key)
     return {}
 
 
 def workspace_set_subagent_counts(tables: Tables, params: Row, context: Context) -> Row:
     """Set the numbers of sub-agents and background tasks."""
-    need_workspace(tables, params["workspace_id"], context.now)
-    tables.set(
-        "counts", {name: params[name] for name in ("workspace_id", "subagent_count", "background_count")}
-    )
+    workspace_id = target(tables, context)[0]
+    numbers = {name: params[name] for name in ("subagent_count", "background_count")}
+    tables.set("counts", {"workspace_id": workspace_id, **numbers})
     return {}
 
 

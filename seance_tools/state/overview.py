@@ -24,35 +24,50 @@ def system_identify(tables: Tables, params: Row, context: Context) -> Row:
     return result
 
 
-def _describe(tables: Tables, row: Row) -> Row:
+def _unread(tables: Tables, member: str, number: int) -> int:
+    return sum(row[member] == number and not row["read"] for row in tables.all("notification"))
+
+
+def describe(tables: Tables, row: Row) -> Row:
+    """Return a workspace as lists show it."""
     selection = tables.get("selection")
     return {
         "id": row["id"],
         "title": row["title"],
         "active": bool(selection and selection["workspace_id"] == row["id"]),
         "pinned": row["pinned"],
+        "unread": _unread(tables, "workspace_id", row["id"]),
         "agents": sum(1 for agent in tables.all("agent") if agent["workspace_id"] == row["id"]),
     }
 
 
 def workspace_list(tables: Tables, params: Row, context: Context) -> Row:
     """List the workspaces in their order."""
-    return {"workspaces": [_describe(tables, row) for row in ordered(tables)]}
+    return {"workspaces": [describe(tables, row) for row in ordered(tables)]}
 
 
-def _surface(tables: Tables, row: Row) -> Row:
-    shown = {name: row[name] for name in ("id", "title", "cwd")}
-    shown["agents"] = [agent for agent in tables.all("agent") if agent["surface_id"] == row["id"]]
-    return shown
+def _surface(tables: Tables, row: Row, focused: int | None) -> Row:
+    shown = {name: row[name] for name in ("id", "title", "cwd", "branch", "dirty", "shell_state")}
+    return {
+        **shown,
+        "focused": row["id"] == focused,
+        "selected": row["id"] == focused,
+        "unread": _unread(tables, "surface_id", row["id"]),
+        "agents": [agent for agent in tables.all("agent") if agent["surface_id"] == row["id"]],
+    }
 
 
 def _workspace(tables: Tables, row: Row) -> Row:
     workspace_id = row["id"]
     surfaces = [surface for surface in tables.all("surface") if surface["workspace_id"] == workspace_id]
     progress = tables.get("progress", workspace_id)
+    selection = tables.get("selection")
+    focused = selection["surface_id"] if selection else None
+    shown = [_surface(tables, surface, focused) for surface in surfaces]
+    placed = next((surface for surface in surfaces if surface["branch"]), None)
     count = counts(tables, workspace_id)
     return {
-        **_describe(tables, row),
+        **describe(tables, row),
         "status": statuses(tables, workspace_id),
         "log": list(tables.of_workspace("log", workspace_id).values()),
         "progress": {name: progress[name] for name in ("active", "value", "label")}
@@ -61,9 +76,8 @@ def _workspace(tables: Tables, row: Row) -> Row:
         "subagent_count": count["subagent_count"],
         "background_count": count["background_count"],
         "columns": row["columns"],
-        "pane_groups": [
-            {"id": workspace_id, "focused": True, "surfaces": [_surface(tables, s) for s in surfaces]}
-        ],
+        "git": {"branch": placed["branch"], "dirty": placed["dirty"]} if placed else None,
+        "pane_groups": [{"id": workspace_id, "focused": True, "surfaces": shown}],
     }
 
 

@@ -69,7 +69,8 @@ def need_workspace(tables: Tables, workspace_id: int, now: float, place: str = "
     return row
 
 
-def _new_id(tables: Tables, kind: str) -> int:
+def new_id(tables: Tables, kind: str) -> int:
+    """Return an id for a new workspace or surface."""
     number = tables.next(kind)
     while tables.get(kind, number):  # taken by someone who named the id himself
         number = tables.next(kind)
@@ -83,7 +84,7 @@ def _workspace_of(tables: Tables, place: str, title: str, now: float) -> int:
             title = clean(title, LIMITS["name_characters"])
             tables.update("workspace", row, title=title, titled_by="terminal")
         return int(row["id"])
-    return int(need_workspace(tables, _new_id(tables, "workspace"), now, place, title)["id"])
+    return int(need_workspace(tables, new_id(tables, "workspace"), now, place, title)["id"])
 
 
 def need_surface(
@@ -105,6 +106,7 @@ def need_surface(
             "cwd": "",
             "branch": "",
             "dirty": False,
+            "shell_state": None,
             "created_at": now,
         }
         tables.set("surface", row)
@@ -147,6 +149,27 @@ def locate(tables: Tables, context: Context) -> tuple[int, int | None]:
     return _workspace_of(tables, UNATTACHED, "Unattached", now), None
 
 
+def target(tables: Tables, context: Context) -> tuple[int, int | None]:
+    """Return what `locate` does for a caller who must have named a workspace or be in one.
+
+    Raises WireError where he has not: what is meant for a workspace is never put just anywhere.
+    """
+    caller = context.caller
+    if caller.workspace_id is None and caller.surface_id is None and caller.place is None:
+        raise WireError("invalid_params", "workspace_id: missing, and env tells no pane", "workspace_id")
+    if caller.workspace_id is not None:
+        workspace_id = int(need_workspace(tables, caller.workspace_id, context.now)["id"])
+        known = caller_ids(tables, caller)
+        inside = known is not None and known["workspace_id"] == workspace_id
+        return workspace_id, int(known["id"]) if known and inside else None
+    return locate(tables, context)
+
+
+def focusable(row: Row) -> bool:
+    """Return whether a surface can be brought to the front."""
+    return str(row["place"]).startswith("tmux:")
+
+
 def locate_place(
     tables: Tables, place: Place, now: float, workspace_id: int | None = None
 ) -> tuple[int, int]:
@@ -158,7 +181,7 @@ def locate_place(
         workspace_id = _workspace_of(tables, place.workspace, place.workspace_title, now)
     else:
         need_workspace(tables, workspace_id, now)
-    surface = need_surface(tables, _new_id(tables, "surface"), workspace_id, now, place)
+    surface = need_surface(tables, new_id(tables, "surface"), workspace_id, now, place)
     return workspace_id, int(surface["id"])
 
 

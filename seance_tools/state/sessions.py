@@ -9,6 +9,7 @@ from seance_tools.agents import agent_named
 from seance_tools.methods import LEVELS, TEXT
 from seance_tools.names import LIMITS
 from seance_tools.state.metadata import append_log, put_status, set_progress
+from seance_tools.state.notifications import add
 from seance_tools.state.places import Context, drop_if_empty, locate, remove_surface
 from seance_tools.state.tables import Row, Tables
 from seance_tools.text import clean
@@ -115,6 +116,8 @@ def agent_hook(tables: Tables, params: Row, context: Context) -> Row:
         record = _new_record(params, key, workspace_id, surface_id, report)
     after = lifecycle.advance(record, report)
     changed = tables.set("agent", after)
+    if event == "notification" and report.message:
+        add(tables, context, workspace_id, surface_id, title=after["display_name"], body=report.message)
     _print_status(tables, after)
     return _answer(params, key, after["state"], changed=changed)
 
@@ -160,9 +163,34 @@ def _log(tables: Tables, params: Row, workspace_id: int, now: float) -> Row:
     return _answer(params, "", None, changed=True)
 
 
+def chosen(tables: Tables, params: Row) -> list[Row]:
+    """Return the sessions that session, agent, surface_id and workspace_id of `params` are about."""
+    wanted = {
+        name: params[name]
+        for name in ("session", "agent", "surface_id", "workspace_id")
+        if params.get(name) is not None
+    }
+    rows = [row for row in tables.all("agent") if all(row[name] == wanted[name] for name in wanted)]
+    return sorted(rows, key=lambda row: (row["workspace_id"], row["session"]))
+
+
+def need_chosen(tables: Tables, params: Row) -> list[Row]:
+    """Return what `chosen` does. Raises WireError where that is none."""
+    rows = chosen(tables, params)
+    if not rows:
+        raise WireError("not_found", "no such agent's session")
+    return rows
+
+
 def agent_list(tables: Tables, params: Row, context: Context) -> Row:
     """List the agents' sessions."""
-    return {"agents": sorted(tables.all("agent"), key=lambda row: (row["workspace_id"], row["session"]))}
+    return {"agents": chosen(tables, params)}
+
+
+def agent_explain(tables: Tables, params: Row, context: Context) -> Row:
+    """Tell why sessions are shown in their states."""
+    rows = need_chosen(tables, params)
+    return {"agents": [{**row, "explanation": lifecycle.explain(row, context.now)} for row in rows]}
 
 
 def process_ended(tables: Tables, pid: int, start_time: int | None) -> None:

@@ -7,49 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seance_tools import methods
 from seance_tools.names import LIMITS
-from seance_tools.state import calls, metadata, places, sessions
-from seance_tools.state.places import Caller, Context, Place
+from seance_tools.state import metadata, places, sessions
+from seance_tools.state.places import Caller, Place
 from seance_tools.state.tables import KINDS, Tables
 from seance_tools.wire import WireError
-
-SERVER = "tmux:/tmp/tmux-0/default,42,99:"
-
-
-def pane(number: int, session: int = 0, title: str = "work") -> Place:
-    return Place(f"{SERVER}%{number}", f"{SERVER}${session}", title, (42, 99))
-
-
-NOBODY = Caller()
-
-
-class Bench:
-    """Tables with a clock, called as the broker calls them."""
-
-    def __init__(self) -> None:
-        self.tables = Tables()
-        self.now = 1000.0
-
-    def call(self, name: str, caller: Caller = NOBODY, **params: Any) -> Any:
-        method = methods.find(name)
-        valid = methods.validate(method, params)
-        if valid.get("pid"):
-            valid["start_time"] = 5
-        given = Caller(valid.get("surface_id"), valid.get("workspace_id"), caller.place)
-        return calls.call(self.tables, method, valid, Context(self.now, given))
-
-    def hook(self, event: str, place: Place | None = None, agent: str = "codebuff", **params: Any) -> Any:
-        return self.call("agent.hook", Caller(place=place), agent=agent, event=event, **params)
-
-    def only(self, kind: str) -> dict[str, Any]:
-        [row] = self.tables.all(kind)
-        return row
-
-
-@pytest.fixture
-def bench() -> Bench:
-    return Bench()
+from tests.state.bench import SERVER, Bench, pane
 
 
 def test_a_status_creates_its_workspace_and_is_shown_in_the_tree(bench: Bench) -> None:

@@ -1,0 +1,130 @@
+"""seance-ctl doctor: what is wrong with the installation, and how to mend it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import click
+
+from seance_tools import __version__, client, config, names
+from seance_tools.agents import AGENTS
+from seance_tools.ctl.output import coloured, print_json, print_line
+from seance_tools.ctl.program import Session
+from seance_tools.wire import WireError
+
+WATCHES = "/proc/sys/fs/inotify/max_user_watches"
+FEW_WATCHES = 8192
+PROGRAMS = ("seance", "seance-broker", "seance-ctl", "seance-sidebar", "codebuff-wrapper")
+
+
+class Finding(NamedTuple):
+    """One thing looked at: ok, warning or wrong; what it is, and how to mend it."""
+
+    level: str
+    text: str
+    mend: str = ""
+
+
+def _broker(session: Session) -> Iterator[Finding]:
+    try:
+        with session.connect() as connection:
+            health = connection.request("system.health")
+    except (client.NoBroker, ConnectionError, TimeoutError, WireError) as error:
+        yield Finding(
+            "wrong", f"broker: {error or 'does not answer in time'}", "start it: seance-broker --foreground"
+        )
+        return
+    yield Finding("ok", f"broker: version {health['version']}, process {health['pid']}, at {session.path}")
+    if health["version"] != __version__:
+        yield Finding(
+            "wrong",
+            f"broker: is version {health['version']}, these programs are {__version__}",
+            "start it anew: seance-broker --stop",
+        )
+    for warning in health["warnings"]:
+        yield Finding("wrong", f"broker: {warning}", "see its log in " + names.state_directory(os.environ))
+
+
+def _programs(_session: Session) -> Iterator[Finding]:
+    here = os.path.dirname(os.path.abspath(sys.argv[0]))
+    for program in PROGRAMS:
+        found = shutil.which(program)
+        if found is None:
+            mend = f"put {here} on PATH" if os.path.exists(os.path.join(here, program)) else "install again"
+            yield Finding("warning", f"program: {program} is not on PATH", mend)
+        elif os.path.dirname(os.path.realpath(found)) != os.path.realpath(here):
+            yield Finding(
+                "warning", f"program: {program} on PATH is another one: {found}", f"put {here} before it"
+            )
+        else:
+            yield Finding("ok", f"program: {found}")
+
+
+def _surroundings(_session: Session) -> Iterator[Finding]:
+    tmux = shutil.which("tmux")
+    if tmux:
+        yield Finding("ok", f"tmux: {tmux}")
+    else:
+        yield Finding("warning", "tmux: not installed; panes are told apart by their terminal device only")
+    try:
+        with open(WATCHES) as file:
+            watches = int(file.read())
+    except (OSError, ValueError):
+        yield Finding("warning", "inotify: cannot be asked for its limits")
+        return
+    level = "ok" if watches >= FEW_WATCHES else "warning"
+    yield Finding(level, f"inotify: {watches} watches allowed", "raise fs.inotify.max_user_watches")
+
+
+def _config(_session: Session) -> Iterator[Finding]:
+    problems = config.read(os.environ).problems
+    for problem in problems:
+        yield Finding("wrong", f"config: {problem}", "see seance.toml(5)")
+    if not problems:
+        yield Finding("ok", f"config: {names.config_path(os.environ)}")
+
+
+def _agents(_session: Session) -> Iterator[Finding]:
+    for agent in AGENTS:
+        found = next((path for path in map(shutil.which, agent.binaries) if path), None)
+        if found:
+            yield Finding("ok", f"agent: {agent.name} at {found}")
+        if (
+            agent.log_root
+            and not os.path.isdir(os.path.join(names.home(os.environ), agent.log_root))
+            and found
+        ):
+            yield Finding(
+                "ok", f"agent: {agent.name} has not run yet: ~/{agent.log_root} comes with its first run"
+            )
+
+
+CHECKS: tuple[Callable[[Session], Iterator[Finding]], ...] = (
+    _programs,
+    _config,
+    _broker,
+    _surroundings,
+    _agents,
+)
+_COLOURS = {"ok": "green", "warning": "yellow", "wrong": "red"}
+
+
+@click.command()
+@click.pass_context
+def doctor(ctx: click.Context, /) -> None:
+    """Look for what is wrong with the installation, and say how to mend it; exit 1 if anything is."""
+    session: Session = ctx.obj
+    findings = [finding for check in CHECKS for finding in check(session)]
+    if session.json_wanted:
+        print_json([finding._asdict() for finding in findings])
+    else:
+        for level, text, mend in findings:
+            shown = click.style(f"{level:8}", fg=_COLOURS[level]) if coloured() else f"{level:8}"
+            click.echo(shown, nl=False)
+            print_line(text + (f" ({mend})" if mend and level != "ok" else ""))
+    if any(finding.level == "wrong" for finding in findings):
+        ctx.exit(names.EXIT_REFUSED)

@@ -1,0 +1,188 @@
+"""The methods that only the broker can do: they need its connections, its clock, its database or a terminal.
+
+A method is a function of (core, validated params, slot). It returns its result, or None where it fills the
+slot later; answers stay in order all the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Callable
+
+from seance_tools import __version__, names, terminals, wire
+from seance_tools.broker.core import Core
+from seance_tools.methods import METHODS
+from seance_tools.names import LIMITS
+from seance_tools.state import sessions, surfaces, workspaces
+from seance_tools.state.places import Context, caller_ids, focusable
+from seance_tools.state.tables import Change, Row
+from seance_tools.wire import WireError
+
+
+class Answer:
+    """An answer that comes later: called once with the result, or with why there is none.
+
+    `slot` is filled, `then` called. `on_abandon` is called where the client has gone before.
+    """
+
+    def __init__(self, request_id: wire.Id, slot: bytearray, then: Callable[[], None]) -> None:
+        self.given = False
+        self.on_abandon: Callable[[], None] | None = None
+        self._id = request_id
+        self._slot = slot
+        self._then = then
+
+    def __call__(self, result: Row | WireError) -> None:
+        """Give the answer."""
+        if self.given:
+            return
+        self.given = True
+        if isinstance(result, WireError):
+            line = wire.failure(self._id, result)
+        else:
+            line = wire.reply(self._id, result)
+        self._slot += line
+        self._then()
+
+    def abandon(self) -> None:
+        """Tell the method that nobody waits for the answer any more."""
+        self.given = True
+        if self.on_abandon:
+            self.on_abandon()
+
+
+def system_capabilities(core: Core, params: Row, answer: Answer) -> Row | None:
+    """List the methods."""
+    return {
+        "methods": sorted(name for row in METHODS for name in (row.name, *row.aliases)),
+        "protocol": names.PROTOCOL,
+        "version": __version__,
+    }
+
+
+def system_health(core: Core, params: Row, answer: Answer) -> Row | None:
+    """Tell how the broker is."""
+    store = core.store
+    warnings = list(core.warnings)
+    if store.degraded:
+        warnings.append(f"state cannot be saved: {store.degraded}")
+    if store.set_aside:
+        warnings.append(f"the database could not be read; it was put aside as {store.set_aside}")
+    return {
+        "status": "degraded" if store.degraded else "ok",
+        "pid": os.getpid(),
+        "version": __version__,
+        "protocol": names.PROTOCOL,
+        "uptime_seconds": round(time.time() - core.started, 3),
+        "boot_id": core.feed.boot_id,
+        "seq": core.feed.seq,
+        "counters": {**core.counters, "waiting": len(core.listeners)},
+        "rows": {kind: len(rows) for kind, rows in core.tables.rows.items()},
+        "limits": dict(LIMITS),
+        "store": {
+            "path": store.path,
+            "degraded": store.degraded or None,
+            "set_aside": store.set_aside or None,
+        },
+        "warnings": warnings,
+    }
+
+
+def history_query(core: Core, params: Row, answer: Answer) -> Row | None:
+    """List how the agents' states changed."""
+    wanted = {name: params[name] for name in ("since", "until", "agent", "session", "surface_id")}
+    return {"transitions": core.store.history(wanted, params["limit"])}
+
+
+def surface_focus(core: Core, params: Row, answer: Answer) -> Row | None:
+    """Bring a surface to the front of its terminal, and select it here."""
+    context = Context(time.time(), core.caller(params))
+    row = caller_ids(core.tables, context.caller)
+    if row is None:
+        number = params["surface_id"]
+        raise WireError(
+            "not_found", "no such surface" if number is None else f"no surface {number}", "surface_id"
+        )
+    if not focusable(row):
+        kind = row["place"].partition(":")[0] or "unknown"
+        raise WireError(
+            "not_supported", f"surface {row['id']} is in a terminal that cannot be told to: {kind}"
+        )
+    core.spawn(_focus(core, row, params["client"], answer))
+    return None
+
+
+async def _focus(core: Core, row: Row, client: str | None, answer: Answer) -> None:
+    if not await terminals.focus(row["place"], client):
+        answer(WireError("not_found", f"the pane of surface {row['id']} is gone, or tmux does not answer"))
+        return
+    if core.tables.get("surface", row["id"]):
+        workspaces.select(core.tables, surfaces.known(core.tables, row["id"])["workspace_id"], row["id"])
+        core.commit()
+    answer({})
+
+
+class Waiter:
+    """One agent.wait: which sessions, which states, and how to answer."""
+
+    def __init__(self, core: Core, params: Row, answer: Answer) -> None:
+        self.core = core
+        self.states = frozenset(params["states"])
+        self.sessions = {row["session"] for row in sessions.need_chosen(core.tables, params)}
+        self.answer = answer
+        self.timer: asyncio.TimerHandle | None = None
+
+    def result(self) -> Row | None:
+        """Return the outcome as far as it can be told now: a session in a wanted state, or all ended."""
+        alive = False
+        for session in self.sessions:
+            row = self.core.tables.get("agent", session)
+            if row is not None:
+                alive = True
+                if row["state"] in self.states:
+                    return {"outcome": "reached", "session": session, "state": row["state"]}
+        return None if alive else {"outcome": "ended", "session": min(self.sessions), "state": None}
+
+    def changed(self, changes: list[Change]) -> None:
+        """Answer if a change of a session decides it."""
+        if any(change.kind == "agent" and change.key[0] in self.sessions for change in changes):
+            result = self.result()
+            if result:
+                self.finish(result)
+
+    def finish(self, result: Row) -> None:
+        """Answer, and forget."""
+        self.forget()
+        self.answer(result)
+
+    def forget(self) -> None:
+        """Listen no longer."""
+        self.core.listeners.discard(self.changed)
+        if self.timer:
+            self.timer.cancel()
+
+
+def agent_wait(core: Core, params: Row, answer: Answer) -> Row | None:
+    """Answer once a session is in one of the states, or has ended, or the time is over."""
+    waiter = Waiter(core, params, answer)
+    result = waiter.result()
+    if result:
+        return result
+    core.listeners.add(waiter.changed)
+    answer.on_abandon = waiter.forget
+    if params["timeout"] is not None:
+        loop = asyncio.get_running_loop()
+        late = {"outcome": "timeout", "session": min(waiter.sessions), "state": None}
+        waiter.timer = loop.call_later(params["timeout"], waiter.finish, late)
+    return None
+
+
+METHODS_OF_THE_BROKER: dict[str, Callable[[Core, Row, Answer], Row | None]] = {
+    "system.capabilities": system_capabilities,
+    "system.health": system_health,
+    "history.query": history_query,
+    "surface.focus": surface_focus,
+    "agent.wait": agent_wait,
+}

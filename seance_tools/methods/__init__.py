@@ -1,0 +1,88 @@
+"""METHODS: the table of what the wire can do, and the validation that follows from it.
+
+Help, capabilities, completions and man pages are printed from this table. A method named `a.b_c` is done by
+the function `a_b_c` of the `state` package; those marked `io` are done by the broker, which owns the
+connections, the clock and the database.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from seance_tools.methods.params import LEVELS, NAME, REQUIRED, STATES, TEXT, Param
+from seance_tools.methods.table import METHODS, Method
+from seance_tools.text import clean
+from seance_tools.wire import WireError
+
+__all__ = [
+    "BY_NAME",
+    "LEVELS",
+    "METHODS",
+    "NAME",
+    "REQUIRED",
+    "STATES",
+    "TEXT",
+    "Method",
+    "Param",
+    "closest",
+    "find",
+    "validate",
+]
+
+BY_NAME: dict[str, Method] = {name: row for row in METHODS for name in (row.name, *row.aliases)}
+_PARAMS = {
+    row.name: {name: param for param in row.params for name in (param.name, *param.aliases)}
+    for row in METHODS
+}
+_DEFAULTS = {
+    row.name: {p.name: p.default for p in row.params if p.default is not REQUIRED} for row in METHODS
+}
+_REQUIRED = {row.name: tuple(p.name for p in row.params if p.default is REQUIRED) for row in METHODS}
+
+
+def closest(name: str, known: Mapping[str, Any]) -> str:
+    """Return ` (did you mean …?)` for the known name nearest to `name`, or nothing where none is near."""
+    near = difflib.get_close_matches(name[:NAME], known, 1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def find(name: str) -> Method:
+    """Return the row of a method's name or alias; raises WireError naming the closest one."""
+    row = BY_NAME.get(name)
+    if row is None:
+        raise WireError("method_not_found", f"no method {clean(name, 80)}{closest(name, BY_NAME)}")
+    return row
+
+
+def validate(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return every parameter of `method` by its first name, checked and with defaults filled in.
+
+    An optional parameter given as null counts as not given. Raises WireError `invalid_params` naming the
+    parameter.
+    """
+    known = _PARAMS[method.name]
+    params = dict(_DEFAULTS[method.name])
+    seen = set()
+    for name, value in given.items():
+        param = known.get(name)
+        if param is None:
+            raise WireError(
+                "invalid_params",
+                f"{clean(name, 80)}: no such parameter{closest(name, known)}",
+                clean(name, 80),
+            )
+        if param.name in seen:
+            raise WireError("invalid_params", f"{name}: given twice", name)
+        seen.add(param.name)
+        if value is None and param.default is not REQUIRED:
+            continue
+        try:
+            params[param.name] = param.check(value)
+        except ValueError as error:
+            raise WireError("invalid_params", f"{name}: {error}", name) from None
+    for name in _REQUIRED[method.name]:
+        if name not in params:
+            raise WireError("invalid_params", f"{name}: missing", name)
+    return params

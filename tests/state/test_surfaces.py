@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+
+from seance_tools.state.places import Caller
+from seance_tools.wire import WireError
+from tests.state.bench import Bench, pane
+
+
+def test_a_shell_tells_of_itself(bench: Bench) -> None:
+    here = Caller(place=pane(1))
+    bench.call("surface.report_cwd", here, cwd="/work/shop")
+    bench.call("surface.report_git", here, branch="main", dirty=True)
+    bench.call("surface.report_state", here, state="running")
+    [surface] = bench.call("surface.list")["surfaces"]
+    assert (surface["cwd"], surface["branch"], surface["dirty"]) == ("/work/shop", "main", True)
+    assert surface["shell_state"] == "running"
+    [workspace] = bench.call("system.tree")["windows"][0]["workspaces"]
+    assert workspace["git"] == {"branch": "main", "dirty": True}
+    [shown] = workspace["pane_groups"][0]["surfaces"]
+    assert (shown["cwd"], shown["branch"], shown["dirty"]) == ("/work/shop", "main", True)
+    bench.call("surface.clear_git", here)
+    assert bench.only("surface")["branch"] == ""
+    assert bench.call("system.tree")["windows"][0]["workspaces"][0]["git"] is None
+
+
+def test_a_surface_must_be_named(bench: Bench) -> None:
+    bench.hook("prompt-submit", pane(1))
+    with pytest.raises(WireError) as caught:
+        bench.call("surface.report_cwd", cwd="/")
+    assert caught.value.param == "surface_id"
+
+
+def test_lists_of_a_workspace(bench: Bench) -> None:
+    bench.hook("prompt-submit", pane(1))
+    bench.hook("prompt-submit", pane(2, session=1))
+    assert [row["id"] for row in bench.call("surface.list")["surfaces"]] == [1, 2]
+    assert [row["id"] for row in bench.call("surface.list", workspace_id=2)["surfaces"]] == [2]
+
+
+def test_health(bench: Bench) -> None:
+    bench.hook("prompt-submit", pane(1))
+    bench.hook("prompt-submit", surface_id=9, workspace_id=1)
+    first, second = bench.call("surface.health")["surfaces"]
+    assert (first["terminal"], first["focusable"], first["agents"]) == ("tmux", True, 1)
+    assert (second["terminal"], second["attached"], second["focusable"]) == (None, False, False)
+    assert bench.call("surface.health", surface_id=9)["surfaces"] == [second]
+    with pytest.raises(WireError, match="no surface 99"):
+        bench.call("surface.health", surface_id=99)

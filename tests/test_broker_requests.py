@@ -62,13 +62,15 @@ def test_every_method_refuses_what_is_wrong_by_name(environ: dict[str, str]) -> 
 def test_every_method_answers_or_says_why_not(environ: dict[str, str], method: Method) -> None:
     with connect(environ) as connection:
         hook(connection, "prompt-submit")
-        try:
-            result = connection.request(method.name, full(method))
-        except WireError as error:
-            assert error.code in ("not_found", "not_supported", "invalid_params")
-        else:
-            promised = method.result.split(",")[0].split(" ")[0]
-            assert not promised or promised in result
+        with raw(environ) as sock:
+            line = json.dumps({"id": 1, "method": method.name, "params": full(method)})
+            sock.sendall(line.encode() + b"\n")
+            [answer, *_] = read_lines(sock, 1)
+    if answer["ok"]:
+        promised = method.result.split(",")[0].split(" ")[0]
+        assert not promised or promised in answer["result"]
+    else:
+        assert answer["error"]["code"] in ("not_found", "not_supported", "invalid_params")
 
 
 @pytest.mark.usefixtures("broker")
@@ -250,3 +252,50 @@ def test_signals_end_it_cleanly(start_broker: Start) -> None:
         broker = start_broker()
         broker.send_signal(number)
         assert broker.wait(5) == 0
+
+
+def configure(environ: dict[str, str], text: str) -> None:
+    path = Path(names.config_path(environ))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_suffix(".new").write_text(text)
+    path.with_suffix(".new").replace(path)
+
+
+def option(environ: dict[str, str], key: str) -> Any:
+    with connect(environ) as connection:
+        [row] = connection.subscribe({"topics": ["config"]})["snapshot"]["config"] or [{"values": {}}]
+    return row["values"].get(key)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_config_is_read_again_when_it_changes(
+    start_broker: Start, environ: dict[str, str], there: bool
+) -> None:
+    if there:
+        configure(environ, "[limits]\nstatus_entries = 70\n")
+    start_broker()
+
+    eventually(lambda: option(environ, "limits.status_entries") == (70 if there else 64))
+    configure(environ, "codebuff-hooks = false\n[limits]\nstatus_entries = 80\n")
+    eventually(lambda: option(environ, "limits.status_entries") == 80)
+    with connect(environ) as connection:
+        hook(connection, "prompt-submit")
+        assert connection.request("agent.list")["agents"] == []
+        for number in range(80):
+            status = {"workspace_id": 1, "key": f"k{number}", "value": "x"}
+            connection.request("workspace.set_status", status)
+        with pytest.raises(WireError, match="at most 80"):
+            connection.request("workspace.set_status", {"workspace_id": 1, "key": "more", "value": "x"})
+
+
+@pytest.mark.usefixtures("broker")
+def test_the_last_config_that_could_be_read_stays_in_force(environ: dict[str, str]) -> None:
+    configure(environ, "[limits]\nstatus_entries = 80\n")
+    with connect(environ) as connection:
+        eventually(lambda: option(environ, "limits.status_entries") == 80)
+        configure(environ, "[limits\n")
+        eventually(lambda: "cannot read" in str(connection.request("system.health")["warnings"]))
+        assert option(environ, "limits.status_entries") == 80
+        configure(environ, "nonsense = 1\n")
+        eventually(lambda: "nonsense: no such key" in str(connection.request("system.health")["warnings"]))
+        assert option(environ, "limits.status_entries") == 64

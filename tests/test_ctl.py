@@ -45,7 +45,10 @@ def test_every_command_has_help_of_its_own(name: str) -> None:
 
 
 def test_every_method_has_a_command() -> None:
-    called = {entry.method for entry in COMMANDS.values() if entry.method} | {"agent.wait", "events.subscribe"}
+    called = {entry.method for entry in COMMANDS.values() if entry.method} | {
+        "agent.wait",
+        "events.subscribe",
+    }
     assert called == {row.name for row in METHODS}
 
 

@@ -27,7 +27,9 @@ def page(name: str) -> str:
 
 
 def test_generated_parts_are_up_to_date() -> None:
-    done = subprocess.run([sys.executable, "-m", "seance_tools.docgen", "--check"], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "seance_tools.docgen", "--check"], capture_output=True, text=True
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -85,7 +87,9 @@ def test_every_method_and_parameter_is_in_the_protocols_page() -> None:
         assert f".B {code}\n" in text
 
 
-@pytest.mark.parametrize("name", ["seance-ctl.1", "seance-sidebar.1", "seance-broker.1", "codebuff-wrapper.1"])
+@pytest.mark.parametrize(
+    "name", ["seance-ctl.1", "seance-sidebar.1", "seance-broker.1", "codebuff-wrapper.1"]
+)
 def test_exit_codes_are_in_every_programs_page(name: str) -> None:
     text = page(name)
     for code in names.EXIT_CODES:

@@ -12,6 +12,7 @@ from typing import Any
 from seance_tools import liveness, names, terminals, wire
 from seance_tools.events import Event, Feed
 from seance_tools.methods import Method, validate
+from seance_tools.options import Options
 from seance_tools.state import calls, metadata, sessions
 from seance_tools.state.places import Caller, Context, place_panes
 from seance_tools.state.tables import Change, Row, Tables
@@ -52,6 +53,33 @@ class Core:
         for row in list(self.tables.all("surface")):
             self._list_panes(row["place"])
         self.commit()
+
+    def configure(self, options: Options) -> None:
+        """Take over config.toml; where it cannot be read, the last one that could stays in force."""
+        broken = any(problem.startswith("cannot read") for problem in options.problems)
+        old = self.tables.get("config")
+        values = self.tables.options if broken and old else options.values
+        self.tables.options = values
+        logging.getLogger().setLevel(values["broker.log-level"].upper())
+        self.warnings = [*options.problems, *options.unknown]
+        self.tables.set("config", {"values": values, "problems": list(options.problems)})
+        self.commit()
+
+    def watch_config(self) -> None:
+        """Read config.toml, and again whenever it changes."""
+        from seance_tools import config, watch  # 25 ms that the first answer need not wait for
+
+        path = os.path.realpath(names.config_path(os.environ))  # dotfiles are often links
+        watcher = watch.Watcher(os.path.dirname(path), os.path.basename(path), self.warnings.append)
+        loop = asyncio.get_running_loop()
+
+        def changed() -> None:
+            watcher.changed()
+            self.configure(config.read(os.environ))
+
+        if watcher.fileno() >= 0:
+            loop.add_reader(watcher.fileno(), changed)
+        self.configure(config.read(os.environ))
 
     def stop(self) -> None:
         """Close the store and let go of all processes."""

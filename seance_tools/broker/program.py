@@ -135,6 +135,7 @@ async def _run(place: Place, ready: int | None) -> None:
     server.core = core = Core(store, uuid.uuid4().hex[:16], server.publish)
     core.start()
     server.start()
+    loop.call_soon(core.watch_config)
     log.info("serving at %s, version %s", place.path, __version__)
     if ready is not None:
         os.write(ready, b"serving")

@@ -32,10 +32,10 @@ def path() -> None:
 @click.pass_context
 def check(ctx: click.Context, /) -> None:
     """Say what is wrong with config.toml, by key and line; exit 1 if anything is."""
-    problems = file.read(os.environ).problems
-    for problem in problems:
+    options = file.read(os.environ)
+    for problem in (*options.problems, *options.unknown):
         names.complain(PROGRAM, problem)
-    if problems:
+    if options.problems or options.unknown:
         ctx.exit(names.EXIT_REFUSED)
 
 

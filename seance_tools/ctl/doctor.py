@@ -81,9 +81,12 @@ def _surroundings(_session: Session) -> Iterator[Finding]:
 
 
 def _config(_session: Session) -> Iterator[Finding]:
-    problems = config.read(os.environ).problems
+    options = config.read(os.environ)
+    problems = options.problems
     for problem in problems:
         yield Finding("wrong", f"config: {problem}", "see seance.toml(5)")
+    for problem in options.unknown:
+        yield Finding("warning", f"config: {problem}", "see seance.toml(5)")
     if not problems:
         yield Finding("ok", f"config: {names.config_path(os.environ)}")
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from types import FrameType
 
-from seance_tools import client, config, names
+from seance_tools import client
 from seance_tools.sidebar.jobs import Jobs
 from seance_tools.sidebar.link import Link
 from seance_tools.sidebar.screen import Screen, TerminalError
@@ -32,7 +32,6 @@ from seance_tools.wire import WireError
 FRAME_SECONDS = 0.05
 PLAIN_SECONDS = 1.0  # where every frame is written below the last one
 PATIENCE = 0.15  # the first frame waits so long for the broker, so that it need not be drawn twice
-CONFIG_SECONDS = 2.0  # a changed config.toml counts after so long at most
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 HANDLED = (*ENDING, signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT)
 
@@ -46,15 +45,13 @@ def themed(theme: Theme, values: Mapping[str, object]) -> Theme:
 class Loop:
     """One run of the sidebar; it connects to the broker at `path` at once, while the screen is made ready."""
 
-    def __init__(self, path: str, theme: Theme, environ: Mapping[str, str]) -> None:
+    def __init__(self, path: str, theme: Theme) -> None:
         self._path = path
         self._theme = theme
-        self._environ = environ
         self._ui = Ui()
         self._frame: Frame | None = None
         self._changed = True
         self._config: object = None
-        self._config_due = 0.0
         self._wake, self._woken = os.pipe()
         for end in (self._wake, self._woken):
             os.set_blocking(end, False)
@@ -82,7 +79,7 @@ class Loop:
     def _step(self) -> bool:
         """Wait for what comes next and act on it; False ends the loop."""
         self._link.attempt()
-        self._read_config()
+        self._take_config()
         if self._changed and time.monotonic() >= self._next_frame:
             self._draw()
         descriptors = [self._wake]
@@ -103,12 +100,12 @@ class Loop:
             going = self._press() and going
         return going
 
-    def _timeout(self) -> float:
-        """Return how long nothing will change by itself."""
+    def _timeout(self) -> float | None:
+        """Return how long nothing will change by itself, None for ever."""
         now, clock = time.time(), time.monotonic()
         if self._changed:
             return max(self._next_frame - clock, 0.0)
-        waits = [self._config_due - clock]
+        waits = []
         tick = next_tick(self._link.tables, now)
         if tick is not None and self._screen.styled:
             waits.append(tick)
@@ -116,7 +113,7 @@ class Loop:
             waits.append(self._ui.until - now)
         if self._link.due is not None:
             waits.append(self._link.due - clock)
-        return max(min(waits), 0.0)
+        return max(min(waits), 0.0) if waits else None
 
     def _render(self) -> Frame:
         return render(
@@ -182,23 +179,15 @@ class Loop:
             message = failure.message if isinstance(failure, WireError) else str(failure)
             self._ui = say(self._ui, message, time.time())
 
-    def _read_config(self) -> None:
-        """Take over config.toml when it has changed."""
-        if time.monotonic() < self._config_due:
+    def _take_config(self) -> None:
+        """Take over what the broker says of config.toml, when that has changed."""
+        row = self._link.tables.get("config")
+        if row is self._config or row is None:
             return
-        self._config_due = time.monotonic() + CONFIG_SECONDS
-        try:
-            status = os.stat(names.config_path(self._environ))
-            version: object = (status.st_ino, status.st_size, status.st_mtime_ns)
-        except OSError:
-            version = None
-        if version == self._config:
-            return
-        self._config = version
-        options = config.read(self._environ)
-        self._theme = themed(self._theme, options.values)
-        if options.problems:
-            self._ui = say(self._ui, options.problems[0], time.time())
+        self._config = row
+        self._theme = themed(self._theme, row["values"])
+        if row["problems"]:
+            self._ui = say(self._ui, row["problems"][0], time.time())
         self._changed = True
 
 
@@ -206,11 +195,11 @@ def _noted(number: int, frame: FrameType | None) -> None:
     """Do nothing: the wake-up pipe has the signal, and the loop acts on it."""
 
 
-def _wait(descriptors: list[int], seconds: float) -> set[int]:
+def _wait(descriptors: list[int], seconds: float | None) -> set[int]:
     poll = select.poll()
     for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)
-    return {descriptor for descriptor, _ in poll.poll(seconds * 1000 + 1)}
+    return {descriptor for descriptor, _ in poll.poll(None if seconds is None else seconds * 1000 + 1)}
 
 
 def _plain(link: Link, columns: int, theme: Theme, now: float) -> list[Row]:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import click
 
-from seance_tools import __version__, client, config, names
+from seance_tools import __version__, client, names
 from seance_tools.state.tables import Tables
 from seance_tools.view import ASCII, UNICODE, Theme, snapshot
 from seance_tools.wire import WireError
@@ -42,7 +42,7 @@ def sidebar(path: str | None, *, once: bool, plain: bool) -> None:
     from seance_tools.sidebar.screen import Screen
 
     try:
-        Loop(path, theme, os.environ).run(Screen(os.environ))
+        Loop(path, theme).run(Screen(os.environ))
     except Exception as error:  # noqa: BLE001 - the boundary: one line for the person, not a trace
         names.complain(PROGRAM, f"cannot go on: {error!r}")
         sys.exit(names.EXIT_REFUSED)
@@ -62,10 +62,11 @@ def _print_once(path: str, theme: Theme) -> int:
     """Print one snapshot; returns the exit code."""
     from seance_tools.sidebar.loop import themed
 
-    theme = themed(theme, config.read(os.environ).values)
     try:
         with client.open_connection(path) as connection:
             tables = Tables.from_snapshot(connection.subscribe()["snapshot"])
+        settings = tables.get("config")
+        theme = themed(theme, settings["values"] if settings else {})
         columns = shutil.get_terminal_size().columns
         data = snapshot(tables, columns - 1, theme, time.time()).encode("utf-8", "replace")
     except client.NoBroker as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from seance_tools.agents import display_name
-from seance_tools.names import LIMITS
 from seance_tools.state.places import Context, target
 from seance_tools.state.tables import Row, Tables
 from seance_tools.wire import WireError
@@ -15,9 +14,14 @@ def put_status(tables: Tables, row: Row) -> None:
     """Set a status row; `since` stays while value and state do. Raises WireError when the table is full."""
     workspace_id, key = row["workspace_id"], row["key"]
     old = tables.get("status", workspace_id, key)
-    if old is None and len(tables.of_workspace("status", workspace_id)) >= LIMITS["status_entries"]:
+    if (
+        old is None
+        and len(tables.of_workspace("status", workspace_id)) >= tables.options["limits.status_entries"]
+    ):
         raise WireError(
-            "limit_exceeded", f"at most {LIMITS['status_entries']} status entries a workspace", "key"
+            "limit_exceeded",
+            f"at most {tables.options['limits.status_entries']} status entries a workspace",
+            "key",
         )
     if old and old["value"] == row["value"] and old["state"] == row["state"]:
         row["since"] = old["since"]
@@ -91,7 +95,7 @@ def append_log(tables: Tables, workspace_id: int, message: str, level: str, now:
         },
     )
     lines = tables.of_workspace("log", workspace_id)
-    while len(lines) > LIMITS["log_entries"]:
+    while len(lines) > tables.options["limits.log_entries"]:
         tables.clear("log", *next(iter(lines)))
 
 

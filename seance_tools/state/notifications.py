@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from seance_tools.names import LIMITS
 from seance_tools.state.places import Context, target
 from seance_tools.state.tables import Row, Tables
 from seance_tools.wire import WireError
@@ -27,7 +26,7 @@ def add(tables: Tables, context: Context, workspace_id: int, surface_id: int | N
         },
     )
     rows = tables.rows["notification"]
-    while len(rows) > LIMITS["notifications"]:
+    while len(rows) > tables.options["limits.notifications"]:
         tables.clear("notification", *next(iter(rows)))
     return number
 

@@ -92,7 +92,8 @@ def agent_hook(tables: Tables, params: Row, context: Context) -> Row:
     event, payload = params["event"], params["payload"] or {}
     at = context.now if params["at"] is None else min(params["at"], context.now)
     report = lifecycle.read(event, payload, at, params["source"])
-    if event not in lifecycle.TRANSITIONS:
+    switched_off = not tables.options.get(f"{params['agent']}-hooks", True)
+    if switched_off or event not in lifecycle.TRANSITIONS:
         return _answer(params, "", None, changed=False)
     agent = agent_named(params["agent"])
     if event == lifecycle.END:
@@ -116,7 +117,7 @@ def agent_hook(tables: Tables, params: Row, context: Context) -> Row:
         record = _new_record(params, key, workspace_id, surface_id, report)
     after = lifecycle.advance(record, report)
     changed = tables.set("agent", after)
-    if event == "notification" and report.message:
+    if event == "notification" and report.message and tables.options["notifications.enabled"]:
         add(tables, context, workspace_id, surface_id, title=after["display_name"], body=report.message)
     _print_status(tables, after)
     return _answer(params, key, after["state"], changed=changed)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from seance_tools.options import look_up
+
 Row = dict[str, Any]
 Key = tuple[int | str, ...]
 
@@ -24,6 +26,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "agent": ("session",),
     "notification": ("id",),
     "selection": (),
+    "config": (),
     "counter": ("name",),
 }
 PRIVATE = frozenset({"counter"})  # kept in the store, shown to nobody
@@ -55,6 +58,7 @@ class Tables:
         self._index: dict[str, dict[int | str, dict[Key, Row]]] = {kind: {} for kind in _INDEXED}
         self._places: dict[tuple[str, str], Row] = {}
         self._changes: list[Change] = []
+        self.options = look_up({}).values  # those of config.toml, once it is read
 
     def get(self, kind: str, *key: int | str) -> Row | None:
         """Return a row, or None."""

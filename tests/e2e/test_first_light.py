@@ -67,7 +67,7 @@ def leave_by_closing(desk: Desk, work: str, _pid: int) -> None:
 
 
 @pytest.mark.parametrize("leave", [leave_by_exit, leave_by_interrupt, leave_by_kill, leave_by_closing])
-def test_no_pill_once_it_has_ended_in_whatever_way(desk: Desk, leave: Callable[[Desk, str, int], None]) -> None:
+def test_no_pill_once_it_has_ended(desk: Desk, leave: Callable[[Desk, str, int], None]) -> None:
     work, sidebar = start(desk)
     pid = run_codebuff(desk, work, sidebar)
     leave(desk, work, pid)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from pathlib import Path
 
 import pytest
 
-from seance_tools import names
-from seance_tools.options import OPTIONS
 from seance_tools.sidebar.loop import themed
 from seance_tools.view import SECTIONS, Theme
 from tests.sidebar.pane import Open, once
@@ -201,34 +198,22 @@ def test_keys_that_come_in_pieces_and_noise(pane: Open) -> None:
     assert one.process.poll() is None
 
 
-def configure(environ: dict[str, str], text: str) -> None:
-    path = Path(names.config_path(environ))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.with_suffix(".new").write_text(text)
-    path.with_suffix(".new").replace(path)
-
-
 def test_options_leave_out_sections() -> None:
     shown = themed(Theme(), {"sidebar.show_logs": False, "sidebar.show_status": True, "other": False}).shown
     assert shown == frozenset(SECTIONS) - {"logs"}
 
 
-@pytest.mark.skipif(
-    not any(option.key == "sidebar.show_status" for option in OPTIONS),
-    reason="OPTIONS has no rows for it yet",
-)
 def test_a_changed_config_counts_while_it_runs(shop: Broker, environ: dict[str, str], pane: Open) -> None:
     shop.surface(cwd="/srv/shop")
-    configure(environ, "[sidebar]\nshow_status = false\n")
+    shop.set("config", values={"sidebar.show_status": False}, problems=[])
     one = pane()
     assert "Claude Code" not in one.shows("/srv/shop")
-    configure(environ, "[sidebar]\nshow_branch = false\n")
+    shop.set("config", values={"sidebar.show_branch": False}, problems=[])
     assert "/srv/shop" not in one.shows("Claude Code", 5.0)
     assert "/srv/shop" not in once(environ).stdout
 
 
-@pytest.mark.usefixtures("shop")
-def test_a_fault_in_the_config_is_told_and_the_rest_shown(environ: dict[str, str], pane: Open) -> None:
-    configure(environ, "sidebar = [")
+def test_a_fault_in_the_config_is_told_and_the_rest_shown(shop: Broker, pane: Open) -> None:
+    shop.set("config", values={}, problems=["cannot read config.toml"])
     one = pane(size=(100, 12))
     assert "Claude Code" in one.shows("cannot read", 2.0)

@@ -1,0 +1,203 @@
+"""OPTIONS: the table of what config.toml can hold, one row a key; the man pages print it.
+
+A key with a dot lives in a table of the file: `codebuff.idle-timeout` is `idle-timeout` below `[codebuff]`.
+Keys that are not in the table change nothing and are told of; the original's own file may hold some.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from seance_tools.agents import AGENTS
+from seance_tools.names import LIMITS
+
+
+class Option(NamedTuple):
+    """One option: its key, TOML type, default, help, further places of it, and check.
+
+    `check` takes the file's value and returns the value to use; it raises ValueError saying what is needed.
+    """
+
+    key: str
+    type: str
+    default: Any
+    help: str
+    places: tuple[str, ...]
+    check: Callable[[Any], Any]
+
+
+class Options(NamedTuple):
+    """Every option's value by its key, what was wrong with the file, and keys nobody knows, one line each.
+
+    A line begins with the key, or with the file where that cannot be read at all.
+    """
+
+    values: dict[str, Any]
+    problems: tuple[str, ...]
+    unknown: tuple[str, ...] = ()
+
+
+def _boolean(value: Any) -> bool:
+    if type(value) is not bool:
+        raise ValueError("true or false is needed")
+    return value
+
+
+def _seconds(value: Any) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value) or value <= 0:
+        raise ValueError("a number of seconds over 0 is needed")
+    return float(value)
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise ValueError("a string is needed")
+    return value
+
+
+def _count(low: int, high: int) -> Callable[[Any], int]:
+    def check(value: Any) -> int:
+        if type(value) is not int or not low <= value <= high:
+            raise ValueError(f"a whole number from {low} to {high} is needed")
+        return value
+
+    return check
+
+
+def _one_of(*words: str) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if value not in words:
+            raise ValueError("must be one of " + ", ".join(words))
+        return str(value)
+
+    return check
+
+
+def _toggle(key: str, name: str) -> Option:
+    text = f"whether {name}'s sessions are reported and shown"
+    return Option(f"{key}-hooks", "boolean", True, text, (f"behavior.{key}-hooks",), _boolean)
+
+
+def _section(name: str, what: str) -> Option:
+    return Option(f"sidebar.show_{name}", "boolean", True, f"whether the sidebar shows {what}", (), _boolean)
+
+
+def _limit(name: str, low: int, text: str) -> Option:
+    return Option(f"limits.{name}", "integer", LIMITS[name], text, (), _count(low, 100_000))
+
+
+OPTIONS = (
+    *(_toggle(agent.key, agent.name) for agent in AGENTS),
+    Option(
+        "codebuff.idle-timeout",
+        "seconds",
+        5.0,
+        "a session whose log is not written for so long is idle",
+        (),
+        _seconds,
+    ),
+    Option("socket.path", "string", "", "path of the broker's socket; empty for the default", (), _text),
+    _section("notifications", "the latest unread notification"),
+    _section("status", "the agents and other status entries"),
+    _section("logs", "the latest line of the log"),
+    _section("progress", "the progress bar"),
+    _section("branch", "git branch and directory"),
+    _section("ports", "listening ports"),
+    Option(
+        "notifications.enabled",
+        "boolean",
+        True,
+        "whether what agents notify of is kept and shown",
+        (),
+        _boolean,
+    ),
+    _limit("status_entries", 64, "status entries of a workspace; more are refused"),
+    _limit("log_entries", 200, "lines of a workspace's log; past that the oldest goes"),
+    _limit("notifications", 1, "notifications; past that the oldest goes"),
+    Option(
+        "broker.autostart",
+        "boolean",
+        True,
+        "whether the programs start the broker where none runs",
+        (),
+        _boolean,
+    ),
+    Option(
+        "broker.log-level",
+        "string",
+        "info",
+        "what the broker's log holds: debug, info, warning or error",
+        (),
+        _one_of("debug", "info", "warning", "error"),
+    ),
+)
+BY_KEY = {option.key: option for option in OPTIONS}
+_PLACES = frozenset(place for option in OPTIONS for place in (option.key, *option.places))
+_TABLES = frozenset(place.rpartition(".")[0] for place in _PLACES)
+
+
+def _unknown(document: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    """Yield a line for every key of the file that no option has."""
+    for name, value in document.items():
+        key = f"{prefix}{name}"
+        if key in _PLACES or (key in _TABLES and type(value) is not dict):
+            continue  # what is wrong about the latter is told as a problem
+        if type(value) is dict and key in _TABLES:
+            yield from _unknown(value, f"{key}.")
+        else:
+            near = difflib.get_close_matches(key, _PLACES, 1)
+            yield f"{key}: no such key" + (f" (did you mean {near[0]}?)" if near else "")
+
+
+def line_of(text: str, key: str) -> int | None:
+    """Return the line of a TOML file that sets a dotted key, or its table; None where it is not found."""
+    table = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        begun = line.strip()
+        if begun.startswith("["):
+            table = begun.strip("[] \t").partition("]")[0].strip().replace('"', "")
+            if table == key:
+                return number
+            continue
+        name = begun.partition("=")[0].strip().replace('"', "")
+        if name and key == (f"{table}.{name}" if table else name):
+            return number
+    return None
+
+
+def _find(document: dict[str, Any], key: str) -> Any:
+    """Return the value at a dotted key, None where it is not there; raises ValueError for a wrong table."""
+    value: Any = document
+    parts = key.split(".")
+    for depth, part in enumerate(parts):
+        if type(value) is not dict:
+            raise ValueError(f"{'.'.join(parts[:depth])}: a table is needed")
+        value = value.get(part)
+        if value is None:
+            return None
+    return value
+
+
+def look_up(document: dict[str, Any]) -> Options:
+    """Return the options of a parsed config.toml; one that is missing or wrong has its default."""
+    values: dict[str, Any] = {}
+    problems: dict[str, None] = {}  # in order, each once
+    for option in OPTIONS:
+        values[option.key] = option.default
+        for key in (option.key, *option.places):
+            try:
+                value = _find(document, key)
+            except ValueError as error:
+                problems[str(error)] = None
+                continue
+            if value is None:
+                continue
+            try:
+                values[option.key] = option.check(value)
+            except ValueError as error:
+                problems[f"{key}: {error}"] = None
+            break
+    return Options(values, tuple(problems), tuple(_unknown(document)))

@@ -26,7 +26,7 @@ class Bench:
         self.tables = Tables()
         self.now = 1000.0
 
-    def call(self, name: str, caller: Caller = NOBODY, **params: Any) -> Any:
+    def call(self, name: str, caller: Caller = NOBODY, /, **params: Any) -> Any:
         method = methods.find(name)
         valid = methods.validate(method, params)
         if valid.get("pid"):

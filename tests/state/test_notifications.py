@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from seance_tools.names import LIMITS
@@ -17,7 +19,7 @@ def three(bench: Bench) -> Bench:
     return bench
 
 
-def shown(bench: Bench, **params: object) -> str:
+def shown(bench: Bench, **params: Any) -> str:
     return "".join(row["title"] for row in bench.call("notification.list", **params)["notifications"])
 
 

@@ -66,7 +66,7 @@ def test_where_there_is_none_to_go_to(bench: Bench) -> None:
         ({"after": 1}, "acbd"),
     ],
 )
-def test_reorder(four: Bench, given: dict[str, int], order: str) -> None:
+def test_reorder(four: Bench, given: dict[str, Any], order: str) -> None:
     four.call("workspace.reorder", workspace_id=3, **given)
     assert "".join(titles(four)) == order
 
@@ -80,7 +80,7 @@ def test_reorder(four: Bench, given: dict[str, int], order: str) -> None:
         ({"after": 99}, "after"),
     ],
 )
-def test_reorder_refuses(four: Bench, given: dict[str, int], param: str) -> None:
+def test_reorder_refuses(four: Bench, given: dict[str, Any], param: str) -> None:
     with pytest.raises(WireError) as caught:
         four.call("workspace.reorder", workspace_id=3, **given)
     assert caught.value.param == param
@@ -123,7 +123,8 @@ def test_a_name_given_by_the_user_stays(bench: Bench) -> None:
 
 @pytest.mark.parametrize("method", ["select", "close", "rename", "reorder", "pin"])
 def test_an_unknown_workspace_is_not_made_by_these(bench: Bench, method: str) -> None:
-    more = {"rename": {"title": "x"}, "reorder": {"index": 0}}.get(method, {})
+    given: dict[str, dict[str, Any]] = {"rename": {"title": "x"}, "reorder": {"index": 0}}
+    more = given.get(method, {})
     with pytest.raises(WireError) as caught:
         bench.call(f"workspace.{method}", workspace_id=9, **more)
     assert (caught.value.code, caught.value.param) == ("not_found", "workspace_id")

@@ -1,0 +1,174 @@
+# shellcheck shell=bash
+# What the tests of the shells share; each sets SHELL_NAME.
+# shellcheck disable=SC2016,SC2034,SC2154 # texts for other shells; variables of bats and of its tests
+
+setup_shell() {
+    ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    DIR=$BATS_TEST_TMPDIR
+    STATUS='$?'
+    case $SHELL_NAME in
+        bash) SHELL_COMMAND="bash --noprofile --norc" FILE=seance.bash ;;
+        zsh) SHELL_COMMAND="zsh -f" FILE=seance.zsh ;;
+        dash) SHELL_COMMAND="dash" FILE=seance.sh ;;
+        fish) SHELL_COMMAND="fish --no-config" FILE=seance.fish STATUS='$status' ;;
+    esac
+    SOURCE="source $ROOT/wrappers/$FILE"
+    [ "$SHELL_NAME" != dash ] || SOURCE=". $ROOT/wrappers/$FILE"
+    command -v "$SHELL_NAME" >/dev/null || need_not "$SHELL_NAME is not installed"
+    export HOME=$DIR
+    unset SEANCE_COMMAND SEANCE_WRAPPED PYTHONHOME ENV BASH_ENV ZDOTDIR XDG_CONFIG_HOME XDG_DATA_HOME
+    mkdir -p "$DIR/bin"
+    PATH=$DIR/bin:/usr/bin:/bin
+    program bin/codebuff 'echo "agent $# $*"; exit 9'
+    program bin/codebuff-wrapper 'echo "wrapper $SEANCE_COMMAND $# $*"; exit 7'
+}
+
+need_not() {
+    [ -z "${CI-}" ] || { echo "$1" >&2; return 1; }
+    skip "$1"
+}
+
+# program PATH TEXT [INTERPRETER]: make an executable script below the test's directory.
+program() {
+    mkdir -p "$(dirname "$DIR/$1")"
+    printf '#!%s\n%s\n' "${3-/bin/sh}" "$2" >"$DIR/$1"
+    chmod +x "$DIR/$1"
+}
+
+# typed COMMANDS: run them in an interactive shell on a terminal of its own.
+typed() {
+    printf '%s\n' "$1" >"$DIR/commands"
+    local dot=.
+    [ "$SHELL_NAME" != fish ] || dot=source
+    script -qec "$SHELL_COMMAND -i -c '$dot $DIR/commands'" /dev/null </dev/null 2>&1 | tr -d '\r'
+}
+
+# expect LINE…: the last `run` printed exactly these lines.
+expect() {
+    local expected
+    expected=$(printf '%s\n' "$@")
+    [ "$output" = "$expected" ] && return 0
+    printf 'expected:\n%s\ngot:\n%s\n' "$expected" "$output"
+    return 1
+}
+
+runs_the_wrapper() {
+    run typed "$SOURCE
+codebuff 'a b' '*' '' '\$HOME'; echo status $STATUS
+cb x; echo status $STATUS
+env | grep SEANCE; true"
+    expect 'wrapper codebuff 4 a b *  $HOME' 'status 7' 'wrapper cb 1 x' 'status 7'
+}
+
+runs_the_agent_without_a_wrapper() {
+    rm "$DIR/bin/codebuff-wrapper"
+    run typed "$SOURCE
+codebuff 'a b' '*'; echo status $STATUS"
+    expect 'agent 2 a b *' 'status 9'
+}
+
+runs_the_agent_when_the_interpreter_is_gone() {
+    program bin/codebuff-wrapper '' "$DIR/venv/bin/python"
+    run typed "$SOURCE
+codebuff x; echo status $STATUS"
+    expect 'agent 1 x' 'status 9'
+}
+
+survives_a_broken_pythonhome() {
+    [ -x /usr/bin/python3 ] || need_not "no /usr/bin/python3"
+    program bin/codebuff-wrapper 'import sys; print(sys.argv[1:], flush=True)' /usr/bin/python3
+    export PYTHONHOME=/nonexistent
+    run typed "$SOURCE
+codebuff 'a b' c"
+    expect "['a b', 'c']"
+}
+
+command_goes_past_it() {
+    run typed "$SOURCE
+command codebuff x; echo status $STATUS"
+    expect 'agent 1 x' 'status 9'
+}
+
+is_off_in_scripts() {
+    # shellcheck disable=SC2086 # a command and its options
+    run $SHELL_COMMAND -c "$SOURCE
+codebuff x; echo status $STATUS"
+    expect 'agent 1 x' 'status 9'
+}
+
+keeps_the_status_and_prints_nothing() {
+    run typed "false
+$SOURCE
+echo status $STATUS
+true
+$SOURCE
+echo status $STATUS"
+    expect 'status 1' 'status 0'
+}
+
+# Everything a user may have set up, in a shell of the Bourne family.
+keeps_the_surroundings() {
+    run typed "state() { set +o; trap; alias; echo \"\$IFS\"; }
+trap 'echo bye' EXIT
+alias codebuff='codebuff --lite' ls='ls -l'
+IFS=x
+set -euC
+state >$DIR/before
+! true
+$SOURCE
+$SOURCE
+state >$DIR/after
+codebuff axb || echo status \$?"
+    expect 'wrapper codebuff 2 --lite axb' 'status 7' 'bye'
+    diff "$DIR/before" "$DIR/after"
+}
+
+starts_no_process_when_sourced() {
+    command -v strace >/dev/null || need_not "strace is not installed"
+    # shellcheck disable=SC2086 # a command and its options
+    run strace -f -qq -e trace=clone,clone3,fork,vfork,execve -e signal=none -o "$DIR/trace" \
+        $SHELL_COMMAND -i -c "$SOURCE; true"
+    # Threads are not processes: fish has some.
+    run grep -cE '^[0-9]+ +(execve|v?fork|clone3?\(.*SIGCHLD)' "$DIR/trace"
+    expect 1
+}
+
+finds_the_programs_of_a_checkout() {
+    mkdir -p "$DIR/a repo/wrappers" && cp "$ROOT/wrappers/$FILE" "$DIR/a repo/wrappers"
+    rm "$DIR/bin/codebuff-wrapper"
+    program "a repo/.venv/bin/codebuff-wrapper" 'echo "checkout $SEANCE_COMMAND $*"; exit 7'
+    program "a repo/.venv/bin/seance-ctl" 'echo "ctl $*"; exit 3'
+    program "a repo/bin/seance" 'echo "seance $*"; exit 4'
+    run typed "cd '$DIR/a repo'
+source wrappers/$FILE
+cd /
+codebuff x; echo status $STATUS
+seance-ctl 'a b'; echo status $STATUS
+seance ctl; echo status $STATUS"
+    expect 'checkout codebuff x' 'status 7' 'ctl a b' 'status 3' 'seance ctl' 'status 4'
+}
+
+finds_the_programs_of_its_prefix() {
+    local wrappers="$DIR/prefix/share/seance-tools/wrappers"
+    mkdir -p "$wrappers" && cp "$ROOT/wrappers/$FILE" "$wrappers"
+    rm "$DIR/bin/codebuff-wrapper"
+    program prefix/bin/codebuff-wrapper 'echo "prefix $*"'
+    program prefix/share/seance-tools/bin/codebuff-wrapper 'echo "wrong $*"'
+    run typed "source $wrappers/$FILE
+codebuff x"
+    expect 'prefix x'
+}
+
+leaves_programs_on_path_alone() {
+    program bin/seance-ctl 'echo "path $*"'
+    mkdir -p "$DIR/repo/wrappers" && cp "$ROOT/wrappers/$FILE" "$DIR/repo/wrappers"
+    program repo/.venv/bin/seance-ctl 'echo "checkout $*"'
+    program repo/.venv/bin/codebuff-wrapper 'echo "checkout $*"'
+    run typed "source $DIR/repo/wrappers/$FILE
+type seance-ctl
+seance-ctl x
+codebuff x"
+    [[ ${lines[0]} == *"$DIR/bin/seance-ctl" ]]
+    [ "${lines[1]}" = 'path x' ]
+    [ "${lines[2]}" = 'wrapper codebuff 1 x' ]
+}

@@ -1,0 +1,66 @@
+# Séance Tools for fish: codebuff, started at the prompt, shows in the sidebar.
+#
+# Source this from ~/.config/fish/config.fish. It defines functions and prints nothing.
+# `command codebuff` goes past it. Where Séance Tools is not on PATH, the programs beside this file are used:
+# the .venv/bin of a checkout, or the bin of the prefix it is installed below. Without them the agent runs as
+# always.
+
+set -g __seance_status $status
+
+# Where to look besides PATH.
+set -g __seance_beside (string replace -r '(^|/)[^/]*$' '' -- (status filename))
+string match -q '/*' -- $__seance_beside; or set __seance_beside $PWD/$__seance_beside
+if string match -q '*/share/seance-tools/wrappers' -- $__seance_beside
+    set __seance_beside (string replace -r 'share/seance-tools/wrappers$' bin -- $__seance_beside)
+else
+    set __seance_beside $__seance_beside/../.venv/bin $__seance_beside/../bin
+end
+
+# Print what runs a program, on PATH or beside this file, one word a line.
+# False where it is not there, or its interpreter is gone, as after an upgrade of Python.
+function __seance_find --argument-names program
+    for directory in $PATH $__seance_beside
+        test -f $directory/$program -a -x $directory/$program; or continue
+        set -l line
+        read line <$directory/$program 2>/dev/null
+        set -l interpreter (string replace -rf '^#! ?' '' -- $line); or set interpreter /
+        test -x (string split -m 1 ' ' -- $interpreter)[1]; or continue
+        # PYTHONHOME may be meant for another Python and would break this one.
+        set -q PYTHONHOME[1]; and string match -q '*python*' -- $interpreter
+        and not string match -q '* *' -- $interpreter
+        and printf '%s\n' $interpreter -E
+        printf '%s\n' $directory/$program
+        return 0
+    end
+    return 1
+end
+
+# Run PROGRAM if it can be found, else the command NAME itself.
+function __seance_run --argument-names name program
+    if set -l found (__seance_find $program)
+        SEANCE_COMMAND=$name command $found $argv[3..]
+    else
+        command $name $argv[3..]
+    end
+end
+
+# At a prompt, make NAME a function that runs PROGRAM.
+function __seance_wrap --argument-names name program
+    status is-interactive; or return 0
+    function $name --wraps $name --inherit-variable name --inherit-variable program
+        __seance_run $name $program $argv
+    end
+end
+
+# --- begin generated: agents
+__seance_wrap codebuff codebuff-wrapper
+__seance_wrap cb codebuff-wrapper
+# --- end generated
+
+for __seance_name in seance seance-ctl seance-sidebar
+    type -fq $__seance_name; or not __seance_find $__seance_name >/dev/null
+    or __seance_wrap $__seance_name $__seance_name
+end
+set -e __seance_name
+
+return $__seance_status

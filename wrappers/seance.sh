@@ -1,0 +1,78 @@
+# shellcheck shell=sh
+# Séance Tools for POSIX shells: codebuff, started at the prompt, shows in the sidebar.
+#
+# Source this from the file that ENV names. It defines functions, prints nothing and changes no options.
+# `command codebuff` goes past it. codebuff-wrapper has to be on PATH; without it the agent runs as always.
+
+__seance_status=$?
+
+# __seance_find PROGRAM: set __seance_found to its path on PATH, and __seance_python to its interpreter.
+# False where it is not there, or its interpreter is gone, as after an upgrade of Python.
+__seance_find() {
+    __seance_rest=${PATH-}:
+    while [ -n "$__seance_rest" ]; do
+        __seance_found=${__seance_rest%%:*}/$1
+        __seance_rest=${__seance_rest#*:}
+        if [ -f "$__seance_found" ] && [ -x "$__seance_found" ]; then
+            __seance_python=
+            { IFS= read -r __seance_python <"$__seance_found"; } 2>/dev/null || :
+            case $__seance_python in
+                '#!'*) ;;
+                *) __seance_python='#!/' ;;
+            esac
+            __seance_python=${__seance_python#??}
+            __seance_python=${__seance_python# }
+            [ -x "${__seance_python%% *}" ] && return 0
+        fi
+    done
+    return 1
+}
+
+# __seance_run NAME WRAPPER ARGUMENT…: run WRAPPER if it can be found, else the command NAME itself.
+__seance_run() {
+    if __seance_find "$2"; then
+        __seance_name=$1
+        shift 2
+        case ${PYTHONHOME:+$__seance_python} in
+            *' '*) ;;
+            *python*) # PYTHONHOME may be meant for another Python and would break this one
+                set -- -E "$__seance_found" "$@"
+                __seance_found=$__seance_python
+                ;;
+        esac
+        SEANCE_COMMAND=$__seance_name "$__seance_found" "$@"
+    else
+        __seance_name=$1
+        shift 2
+        command "$__seance_name" "$@"
+    fi
+}
+
+# __seance_wrap NAME WRAPPER: at a prompt, make NAME a function that runs WRAPPER.
+# An alias of that name stays in front of it.
+__seance_wrap() {
+    case $- in
+        *i*) ;;
+        *) return 0 ;;
+    esac
+    __seance_alias=
+    if alias "$1" >/dev/null 2>&1; then
+        __seance_alias=$(alias "$1")
+        unalias "$1"
+    fi
+    eval "$1() { __seance_run $1 $2 \"\$@\"; }"
+    if [ -n "$__seance_alias" ]; then
+        eval "alias ${__seance_alias#alias }"
+    fi
+}
+
+# --- begin generated: agents
+__seance_wrap codebuff codebuff-wrapper
+__seance_wrap cb codebuff-wrapper
+# --- end generated
+
+# The status before this file stays, but a shell that ends at the first failure must not end here.
+case $- in
+    *e*) ;;
+    *) return "$__seance_status" ;;
+esac

@@ -1,0 +1,72 @@
+# Séance Tools for zsh: codebuff, started at the prompt, shows in the sidebar.
+#
+# Source this from ~/.zshrc. It defines functions, prints nothing and changes no options or traps.
+# `command codebuff` goes past it. Where Séance Tools is not on PATH, the programs beside this file are used:
+# the .venv/bin of a checkout, or the bin of the prefix it is installed below. Without them the agent runs as
+# always.
+
+typeset -g __seance_status=$?
+
+# Where to look besides PATH.
+typeset -ga __seance_beside
+() {
+    emulate -L zsh
+    if [[ $1 == */share/seance-tools/wrappers ]]; then
+        __seance_beside=(${1%/share/seance-tools/wrappers}/bin)
+    else
+        __seance_beside=($1/../.venv/bin $1/../bin)
+    fi
+} "${${(%):-%x}:A:h}"
+
+# __seance_find PROGRAM: set __seance_command to what runs it, on PATH or beside this file.
+# False where it is not there, or its interpreter is gone, as after an upgrade of Python.
+typeset -ga __seance_command
+function __seance_find {
+    emulate -L zsh
+    local directory line
+    for directory in $path $__seance_beside; do
+        [[ -f $directory/$1 && -x $directory/$1 ]] || continue
+        line=
+        { IFS= read -r line <$directory/$1 } 2>/dev/null
+        [[ $line == '#!'* ]] || line='#!/'
+        line=${${line#'#!'}# }
+        [[ -x ${line%% *} ]] || continue
+        __seance_command=($directory/$1)
+        if [[ -n $PYTHONHOME && $line == *python* && $line != *' '* ]]; then
+            __seance_command=($line -E $directory/$1) # it may be meant for another Python
+        fi
+        return 0
+    done
+    return 1
+}
+
+# __seance_run NAME PROGRAM ARGUMENT…: run PROGRAM if it can be found, else the command NAME itself.
+function __seance_run {
+    if __seance_find "$2"; then
+        SEANCE_COMMAND=$1 "${__seance_command[@]}" "${@:3}"
+    else
+        command "$1" "${@:3}"
+    fi
+}
+
+# __seance_wrap NAME PROGRAM: at a prompt, make NAME a function that runs PROGRAM.
+# An alias of that name stays in front of it.
+function __seance_wrap {
+    [[ ! -o interactive ]] || eval "function $1 { __seance_run $1 $2 \"\$@\"; }"
+}
+
+# --- begin generated: agents
+__seance_wrap codebuff codebuff-wrapper
+__seance_wrap cb codebuff-wrapper
+# --- end generated
+
+() {
+    emulate -L zsh
+    local name
+    for name in seance seance-ctl seance-sidebar; do
+        whence -p $name >/dev/null || ! __seance_find $name || __seance_wrap $name $name
+    done
+}
+
+# The status before this file stays, but a shell that ends at the first failure must not end here.
+[[ -o err_exit || -o err_return ]] || return $__seance_status

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import ujson
 
-from seance_tools import names
+from seance_tools import config, names
 from seance_tools.wire import Framer, WireError, encode
 
 MAX_LINE = 256 << 20  # a snapshot of a full broker; far over anything it sends
@@ -117,9 +117,14 @@ class Connection:
 
 def unwrap(line: bytes) -> dict[str, Any]:
     """Return the result in one answer's line. Raises WireError with what the broker said."""
-    answer = ujson.loads(line)
-    if answer.get("ok"):
-        result: dict[str, Any] = answer["result"]
+    try:
+        answer = ujson.loads(line)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise WireError("internal", "what answers is no broker: not a JSON object")
+    result = answer.get("result")
+    if answer.get("ok") and isinstance(result, dict):
         return result
     error = answer.get("error") or {}
     raise WireError(
@@ -148,8 +153,11 @@ def _may_start(path: str) -> bool:
 def start_broker(path: str) -> None:
     """Start a detached broker for `path` and wait until it serves.
 
-    Raises NoBroker with the broker's own reason when it cannot serve.
+    Raises NoBroker with the broker's own reason when it cannot serve, or where config.toml says that
+    nobody shall start it.
     """
+    if not config.read(os.environ).values["broker.autostart"]:
+        raise NoBroker(f"no broker at {path}, and broker.autostart is off; start it with: seance-broker")
     if not _may_start(path):
         raise NoBroker(
             f"the broker was started {STARTS} times in {STARTS_SECONDS:.0f} s and is gone again: {path}"

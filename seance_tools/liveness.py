@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from seance_tools.child import open_pidfd
+
 
 def start_time(pid: int) -> int | None:
     """Return when a process started, in clock ticks since boot (proc(5), stat field 22); None if it is gone.
@@ -25,7 +27,7 @@ def open_process(pid: int, started: int | None) -> int | None:
     Raises OSError when there are no descriptors left.
     """
     try:
-        descriptor = os.pidfd_open(pid)
+        descriptor = open_pidfd(pid)
     except ProcessLookupError:
         return None
     if started is not None and start_time(pid) != started:

@@ -8,6 +8,7 @@ import pytest
 
 from seance_tools import client, names
 from seance_tools.client import Connection, NoBroker
+from seance_tools.wire import WireError
 
 
 def test_nothing_there_is_no_broker(environ: dict[str, str]) -> None:
@@ -64,3 +65,18 @@ def test_a_connection_serves_many_requests(environ: dict[str, str]) -> None:
         for _ in range(3):
             assert connection.request("system.ping") == {"pong": True}
         assert connection.receive() == []
+
+
+def test_nobody_starts_it_where_autostart_is_off(environ: dict[str, str]) -> None:
+    path = Path(names.config_path(environ))
+    path.parent.mkdir(parents=True)
+    path.write_text("[broker]\nautostart = false\n")
+    with pytest.raises(NoBroker, match=r"autostart is off; start it with: seance-broker"):
+        client.open_connection(names.socket_path(environ))
+    assert not os.path.exists(names.socket_path(environ))
+
+
+@pytest.mark.parametrize("line", [b"nonsense", b"[]", b"5", b'{"ok":true}', b'{"ok":true,"result":5}'])
+def test_what_is_no_answer_is_an_error(line: bytes) -> None:
+    with pytest.raises(WireError):
+        client.unwrap(line)

@@ -26,7 +26,8 @@ CORE = (
 )
 LEVELS = [
     *((name,) for name in (*NAMES, *CORE)),
-    ("liveness", "client", "config", "watch", "child", "listen", "store"),
+    ("child", "config", "watch", "listen", "store"),
+    ("liveness", "client"),
     ("terminals", "fast"),
     ("broker", "ctl", "sidebar", "codebuff"),
     ("docgen",),

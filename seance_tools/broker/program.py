@@ -16,6 +16,7 @@ import click
 from seance_tools import __version__, names
 from seance_tools.broker.core import Core
 from seance_tools.broker.server import Server
+from seance_tools.child import open_pidfd
 from seance_tools.listen import Place, Refused, holder
 from seance_tools.store import Store
 
@@ -62,9 +63,10 @@ def _stop(path: str) -> None:
     if pid is None:
         names.complain(PROGRAM, f"no broker at {path}")
         sys.exit(names.EXIT_NO_BROKER)
-    descriptor = os.pidfd_open(pid)
-    signal.pidfd_send_signal(descriptor, signal.SIGTERM)
     import select
+
+    descriptor = open_pidfd(pid)
+    os.kill(pid, signal.SIGTERM)
 
     if not select.select([descriptor], [], [], STOP_SECONDS)[0]:
         names.complain(PROGRAM, f"process {pid} does not stop")

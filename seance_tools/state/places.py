@@ -155,6 +155,8 @@ def target(tables: Tables, context: Context) -> tuple[int, int | None]:
     Raises WireError where he has not: what is meant for a workspace is never put just anywhere.
     """
     caller = context.caller
+    if caller.surface_id is None and caller.place is None and caller.workspace_id is not None:
+        return int(need_workspace(tables, caller.workspace_id, context.now)["id"]), None
     if caller.workspace_id is None and caller.surface_id is None and caller.place is None:
         raise WireError("invalid_params", "workspace_id: missing, and env tells no pane", "workspace_id")
     if caller.workspace_id is not None:

@@ -6,29 +6,201 @@ is adding a row here and, where the agent loads something, a file in hooks/.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# What agents call their events, and which of ours (lifecycle, TRANSITIONS) each is: a name of ours, or
+# conditions (member of the payload, its value, our name) of which the first that holds counts, and at last
+# what it is otherwise; "" is nothing to us. Our own names are understood from every agent without a row.
+_HOOKS = {  # the names of Claude Code, which many have taken over
+    "SessionStart": "session-start",
+    "UserPromptSubmit": "prompt-submit",
+    "PreToolUse": "pre-tool-use",
+    "PostToolUse": "post-tool-use",
+    "PostToolUseFailure": "post-tool-use",
+    "Notification": "notification",
+    "SubagentStart": "subagent-start",
+    "SubagentStop": "subagent-stop",
+    "Stop": "stop",
+    "StopFailure": "error",
+    "SessionEnd": "session-end",
+}
+_CLAUDE = {
+    **_HOOKS,
+    "PermissionRequest": "approval-request",
+    "PermissionDenied": "approval-response",
+    "Elicitation": "question",
+    "ElicitationResult": "approval-response",
+    "PreCompact": "compact-start",
+    "PostCompact": "compact-end",
+    "CwdChanged": "session-update",
+}
+_CODEX = {**_CLAUDE, "Interrupt": "interrupt", "agent-turn-complete": "stop", "notify": "stop"}
+_OPENCODE = {
+    "session.created": "session-start",
+    "session.updated": "session-update",
+    "session.deleted": "session-switch",
+    "session.status": (
+        ("status.type", "busy", "busy"),
+        ("status.type", "retry", "busy"),
+        ("status.type", "idle", "stop"),
+        "",
+    ),
+    "session.idle": "stop",
+    "session.error": (("error.name", "MessageAbortedError", "interrupt"), "error"),
+    "session.compacted": "compact-end",
+    "chat.message": "prompt-submit",
+    "tool.execute.before": "pre-tool-use",
+    "tool.execute.after": "post-tool-use",
+    "permission.asked": "approval-request",
+    "permission.updated": "approval-request",
+    "permission.replied": "approval-response",
+    "permission.v2.asked": "approval-request",
+    "permission.v2.replied": "approval-response",
+    "question.asked": "question",
+    "question.replied": "approval-response",
+    "question.rejected": "approval-response",
+    "question.v2.asked": "question",
+    "question.v2.replied": "approval-response",
+    "question.v2.rejected": "approval-response",
+    "server.instance.disposed": "session-end",
+    "dispose": "session-end",
+}
+_PI = {
+    "session_start": "session-start",
+    "agent_start": "prompt-submit",
+    "tool_execution_start": "pre-tool-use",
+    "tool_execution_end": "post-tool-use",
+    "agent_end": (
+        ("messages.-1.stopReason", "error", "error"),
+        ("messages.-1.stopReason", "aborted", "interrupt"),
+        "stop",
+    ),
+    "session_compact": "compact-end",
+    "session_shutdown": "session-end",
+}
+_VIBE = {"before_tool": "pre-tool-use", "after_tool": "post-tool-use", "post_agent_turn": "stop"}
+_HERMES = {
+    "on_session_start": "session-start",
+    "pre_llm_call": "prompt-submit",
+    "pre_tool_call": "pre-tool-use",
+    "post_tool_call": "post-tool-use",
+    "pre_approval_request": (("surface", "smart", ""), "approval-request"),  # smart: nobody is asked
+    "post_approval_response": (("surface", "smart", ""), "approval-response"),
+    "subagent_start": "subagent-start",
+    "subagent_stop": "subagent-stop",
+    "post_llm_call": "llm-complete",
+    "on_session_end": (("interrupted", True, "interrupt"), "stop"),  # of a turn, whatever its name says
+    "on_session_reset": "session-switch",
+    "on_session_finalize": "session-end",
+}
+_GEMINI = {
+    "SessionStart": "session-start",
+    "BeforeAgent": "prompt-submit",
+    "BeforeTool": "pre-tool-use",
+    "AfterTool": "post-tool-use",
+    "Notification": "notification",
+    "AfterAgent": "stop",
+    "SessionEnd": "session-end",
+}
+_CURSOR = {
+    "sessionStart": "session-start",
+    "beforeSubmitPrompt": "prompt-submit",
+    "preToolUse": "pre-tool-use",
+    "beforeShellExecution": "pre-tool-use",
+    "beforeMCPExecution": "pre-tool-use",
+    "beforeReadFile": "pre-tool-use",
+    "postToolUse": "post-tool-use",
+    "postToolUseFailure": "post-tool-use",
+    "afterShellExecution": "post-tool-use",
+    "afterMCPExecution": "post-tool-use",
+    "afterFileEdit": "post-tool-use",
+    "subagentStart": "subagent-start",
+    "subagentStop": "subagent-stop",
+    "stop": (("status", "error", "error"), ("status", "aborted", "interrupt"), "stop"),
+    "sessionEnd": "session-end",
+}
+_COPILOT = {  # without its permissionRequest, which comes before the policy even for what is allowed
+    **_HOOKS,
+    "sessionStart": "session-start",
+    "userPromptSubmitted": "prompt-submit",
+    "UserPromptSubmitted": "prompt-submit",
+    "preToolUse": "pre-tool-use",
+    "postToolUse": "post-tool-use",
+    "postToolUseFailure": "post-tool-use",
+    "subagentStart": "subagent-start",
+    "subagentStop": "subagent-stop",
+    "agentStop": "stop",
+    "errorOccurred": (("recoverable", True, ""), "error"),
+    "sessionEnd": "session-end",
+}
+_AMP = {
+    "session.start": "session-start",
+    "agent.start": "prompt-submit",
+    "tool.call": "pre-tool-use",
+    "tool.result": "post-tool-use",
+    "thread.state": (
+        ("thread.state", "awaiting-approval", "approval-request"),
+        ("thread.state", "running", "busy"),
+        ("thread.state", "idle", "stop"),
+        ("thread.state", "error", "error"),
+        "",
+    ),
+    "agent.end": (("status", "error", "error"), ("status", "cancelled", "interrupt"), "stop"),
+    "dispose": "session-end",
+}
+_GOOSE = {**_HOOKS, "BeforeShellExecution": "pre-tool-use", "AfterShellExecution": "post-tool-use"}
+_ANTIGRAVITY = {
+    "statusLine": (
+        ("tool_confirmation_pending", True, "approval-request"),
+        ("agent_state", "thinking", "busy"),
+        ("agent_state", "working", "busy"),
+        ("agent_state", "tool_use", "busy"),
+        ("agent_state", "idle", "stop"),
+        "",
+    ),
+    "PreInvocation": "busy",
+    "PreToolUse": "pre-tool-use",
+    "PostToolUse": "post-tool-use",
+    "Stop": "stop",
+}
+_AIDER = {"notifications-command": "stop", "notification": "stop"}  # all that it ever says: your turn
+_NOTHING: dict[str, str] = {}
+_NOT_CODEBUFF = ("--version", "-v", "--help", "-h", "login", "publish")
+
 
 class Agent:
     """One coding agent.
 
     key: its name on the wire and in status keys. name: for people. binaries: its commands; the first is
     the one a wrapper runs. log_root: directory below the home directory that its session logs live under
-    ("" where it has none), log_suffix: how their names end. log_excludes: command words and options
+    ("" where it has none), log_suffix: how their names end. not_sessions: command words and options
     of invocations that are not sessions. mode: "surface" (one status per pane) or "session" (one per
     session id). clear_status_on_end: a session's end removes its status. has_notification_hook: it says
     by itself when it needs input. reply: what its hooks must print.
+
+    events: its names for what happens, to ours. layers: members of its payloads whose own members count as
+    the payload's. fields: where its payloads have something else than all others do (lifecycle, FIELDS).
+    many_sessions: one process may have several sessions at work. tells_prompts: it says when a turn begins.
     """
 
     __slots__ = (
         "binaries",
         "clear_status_on_end",
+        "events",
+        "fields",
         "has_notification_hook",
         "key",
+        "layers",
         "log_root",
         "log_suffix",
+        "many_sessions",
         "mode",
         "name",
         "not_sessions",
         "reply",
+        "tells_prompts",
     )
 
     def __init__(
@@ -44,6 +216,11 @@ class Agent:
         clear_status_on_end: bool = True,
         has_notification_hook: bool = True,
         reply: str = "",
+        events: Mapping[str, object] = _HOOKS,
+        layers: tuple[str, ...] = (),
+        fields: Mapping[str, str] = _NOTHING,
+        many_sessions: bool = False,
+        tells_prompts: bool = True,
     ) -> None:
         self.key = key
         self.name = name
@@ -55,6 +232,23 @@ class Agent:
         self.clear_status_on_end = clear_status_on_end
         self.has_notification_hook = has_notification_hook
         self.reply = reply
+        self.events = events
+        self.layers = layers
+        self.fields = fields
+        self.many_sessions = many_sessions
+        self.tells_prompts = tells_prompts
+
+
+def _like_opencode(key: str, name: str) -> Agent:
+    return Agent(
+        key,
+        name,
+        (key,),
+        events=_OPENCODE,
+        layers=("properties", "input", "output"),
+        fields={"message": "status.message message title"},
+        many_sessions=True,
+    )
 
 
 AGENTS = (
@@ -64,25 +258,71 @@ AGENTS = (
         ("codebuff", "cb"),
         log_root=".config/manicode",
         log_suffix=".jsonl",
-        not_sessions=("--version", "-v", "--help", "-h", "login", "publish"),
+        not_sessions=_NOT_CODEBUFF,
         has_notification_hook=False,
     ),
-    Agent("claude", "Claude Code", ("claude",)),
-    Agent("codex", "Codex", ("codex",), reply='{"continue":true}'),
-    Agent("opencode", "OpenCode", ("opencode",)),
-    Agent("kilo", "Kilo", ("kilo",)),
-    Agent("mimo", "MiMo Code", ("mimo",)),
-    Agent("pi", "Pi", ("pi",)),
-    Agent("vibe", "Mistral Vibe", ("vibe",), has_notification_hook=False),
-    Agent("hermes", "Hermes", ("hermes",)),
-    Agent("gemini", "Gemini CLI", ("gemini",)),
-    Agent("qwen", "Qwen Code", ("qwen",)),
-    Agent("cursor", "Cursor CLI", ("cursor-agent",), has_notification_hook=False),
-    Agent("copilot", "Copilot CLI", ("copilot",)),
-    Agent("amp", "Amp", ("amp",)),
-    Agent("goose", "Goose", ("goose",), has_notification_hook=False),
-    Agent("antigravity", "Antigravity", ("agy",)),
-    Agent("aider", "Aider", ("aider",)),
+    Agent(
+        "freebuff",
+        "Freebuff",
+        ("freebuff",),
+        log_root=".config/manicode",
+        log_suffix=".jsonl",
+        not_sessions=_NOT_CODEBUFF,
+        has_notification_hook=False,
+    ),
+    Agent(
+        "poolside",
+        "Poolside",
+        ("pool",),
+        log_root=".local/state/poolside/trajectories",
+        log_suffix=".ndjson",
+        not_sessions=("--version", "--help", "-h", "login", "config", "mcp", "history", "exec", "acp"),
+        has_notification_hook=False,
+    ),
+    Agent("claude", "Claude Code", ("claude",), events=_CLAUDE),
+    Agent("codex", "Codex", ("codex",), events=_CODEX, reply='{"continue":true}'),
+    _like_opencode("opencode", "OpenCode"),
+    _like_opencode("kilo", "Kilo"),
+    _like_opencode("mimo", "MiMo Code"),
+    Agent(
+        "pi",
+        "Pi",
+        ("pi",),
+        events=_PI,
+        fields={"last_message": "messages.-1.content.-1.text", "error": "messages.-1.errorMessage"},
+    ),
+    Agent(
+        "vibe",
+        "Mistral Vibe",
+        ("vibe",),
+        events=_VIBE,
+        has_notification_hook=False,
+        tells_prompts=False,
+    ),
+    Agent(
+        "hermes",
+        "Hermes",
+        ("hermes",),
+        events=_HERMES,
+        layers=("extra",),
+        fields={"message": "command description"},
+        many_sessions=True,
+    ),
+    Agent("gemini", "Gemini CLI", ("gemini",), events=_GEMINI),
+    Agent("qwen", "Qwen Code", ("qwen",), events=_CLAUDE),
+    Agent("cursor", "Cursor CLI", ("cursor-agent",), events=_CURSOR, has_notification_hook=False),
+    Agent("copilot", "Copilot CLI", ("copilot",), events=_COPILOT),
+    Agent(
+        "amp",
+        "Amp",
+        ("amp",),
+        events=_AMP,
+        fields={"message": "", "error": ""},  # its `message` is the prompt
+        many_sessions=True,
+    ),
+    Agent("goose", "Goose", ("goose",), events=_GOOSE, has_notification_hook=False),
+    Agent("antigravity", "Antigravity", ("agy",), events=_ANTIGRAVITY),
+    Agent("aider", "Aider", ("aider",), events=_AIDER, tells_prompts=False),
 )
 
 BY_KEY = {agent.key: agent for agent in AGENTS}

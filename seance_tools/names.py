@@ -46,22 +46,31 @@ ENVIRONMENT = {
     "NO_COLOR": "set and not empty: no colours",
     "TMUX": "tmux's server of the pane; with TMUX_PANE it tells the surface",
     "TMUX_PANE": "tmux's name of the pane",
+    "KITTY_LISTEN_ON": "kitty's socket; with KITTY_WINDOW_ID it tells the surface",
+    "KITTY_WINDOW_ID": "kitty's name of the pane",
+    "WEZTERM_UNIX_SOCKET": "WezTerm's socket; with WEZTERM_PANE it tells the surface",
+    "WEZTERM_PANE": "WezTerm's name of the pane",
+    "ZELLIJ_SESSION_NAME": "zellij's session; with ZELLIJ_PANE_ID it tells the surface",
+    "ZELLIJ_PANE_ID": "zellij's name of the pane",
+    "STY": "screen's session; with WINDOW it tells the surface",
+    "WINDOW": "screen's name of the pane",
 }
 
-# What a report carries of its environment, so that the broker can tell the pane it comes from.
-# Architecture, "Identity".
-PLACE_VARIABLES = (
-    "TMUX",
-    "TMUX_PANE",
-    "KITTY_WINDOW_ID",
-    "KITTY_LISTEN_ON",
-    "WEZTERM_PANE",
-    "WEZTERM_UNIX_SOCKET",
-    "ZELLIJ_SESSION_NAME",
-    "ZELLIJ_PANE_ID",
-    "STY",
-    "WINDOW",
-)
+# What a report carries of its environment, so that the broker can tell the pane it comes from, by the
+# header that a file in the spool has for it. Architecture, "Identity".
+PLACE_HEADERS = {
+    "Tmux": "TMUX",
+    "Pane": "TMUX_PANE",
+    "Kitty": "KITTY_LISTEN_ON",
+    "Kitty-Window": "KITTY_WINDOW_ID",
+    "Wezterm": "WEZTERM_UNIX_SOCKET",
+    "Wezterm-Pane": "WEZTERM_PANE",
+    "Zellij": "ZELLIJ_SESSION_NAME",
+    "Zellij-Pane": "ZELLIJ_PANE_ID",
+    "Screen": "STY",
+    "Screen-Window": "WINDOW",
+}
+PLACE_VARIABLES = tuple(PLACE_HEADERS.values())
 
 # Limits of the broker, by the name under which `system.health` and the man pages show them.
 # Units stand in the name; figures from the reliability document.
@@ -85,6 +94,9 @@ LIMITS = {
     "log_entries": 200,
     "notifications": 200,
     "socket_path_bytes": 107,
+    "spool_files": 4096,
+    "spool_body_bytes": 16 << 20,
+    "spool_age_seconds": 24 * 60 * 60,
 }
 
 DEFAULT_TIMEOUT = 2.0  # seconds a client waits for an answer
@@ -138,13 +150,31 @@ def socket_path(environ: Mapping[str, str]) -> str:
     return path
 
 
+def spool_path(socket: str) -> str:
+    """Return the path of the spool of the broker at that socket."""
+    return os.path.join(os.path.dirname(socket), "spool")
+
+
+def spool_link(environ: Mapping[str, str], socket: str) -> str:
+    """Return where a link to the spool of the broker at `socket` has to be, "" where none is needed.
+
+    A hook cannot read config.toml: without SEANCE_SOCKET_PATH it looks beside the default socket. The broker
+    that config.toml sends elsewhere leaves a link there. Raises ValueError as `socket_path` does.
+    """
+    default = spool_path(_default_socket(environ))
+    usual = socket == _usual_socket(environ)
+    return default if usual and default != spool_path(socket) else ""
+
+
 def _usual_socket(environ: Mapping[str, str]) -> str:
-    path = _configured_socket(environ)
-    if not path:
-        runtime = environ.get("XDG_RUNTIME_DIR", "")
-        directory = os.path.join(runtime, "seance") if runtime.startswith("/") else ""
-        path = os.path.join(directory or os.path.join(home(environ), ".seance"), "seance.sock")
+    path = _configured_socket(environ) or _default_socket(environ)
     return os.path.abspath(os.path.expanduser(path))
+
+
+def _default_socket(environ: Mapping[str, str]) -> str:
+    runtime = environ.get("XDG_RUNTIME_DIR", "")
+    directory = os.path.join(runtime, "seance") if runtime.startswith("/") else ""
+    return os.path.join(directory or os.path.join(home(environ), ".seance"), "seance.sock")
 
 
 def _configured_socket(environ: Mapping[str, str]) -> str:

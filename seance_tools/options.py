@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -76,6 +77,24 @@ def _one_of(*words: str) -> Callable[[Any], str]:
     return check
 
 
+def _keys(value: Any) -> list[str]:
+    keys = [value] if type(value) is str else value
+    if type(keys) is not list or not all(type(key) is str for key in keys):
+        raise ValueError("a key or a list of keys is needed")
+    for key in keys:
+        if key not in NAMED_KEYS and not (len(key) == 1 and key.isprintable() and key != " "):
+            raise ValueError(f"{key!r} is no key: a character, or one of {', '.join(NAMED_KEYS)}")
+    return list(dict.fromkeys(keys))
+
+
+def _colour(value: Any) -> str | int:
+    if type(value) is int and 0 <= value <= 255:
+        return value
+    if type(value) is str and (value in ("", *COLOUR_NAMES) or re.fullmatch("#[0-9a-fA-F]{6}", value)):
+        return value
+    raise ValueError(f'"#rrggbb", a number from 0 to 255, or one of {", ".join(COLOUR_NAMES)} is needed')
+
+
 def _toggle(key: str, name: str) -> Option:
     text = f"whether {name}'s sessions are reported and shown"
     return Option(f"{key}-hooks", "boolean", True, text, (f"behavior.{key}-hooks",), _boolean)
@@ -85,9 +104,64 @@ def _section(name: str, what: str) -> Option:
     return Option(f"sidebar.show_{name}", "boolean", True, f"whether the sidebar shows {what}", (), _boolean)
 
 
+def _key(action: str, keys: tuple[str, ...], text: str) -> Option:
+    return Option(f"sidebar.keys.{action}", "keys", list(keys), f"sidebar: {text}", (), _keys)
+
+
+def _style(name: str, text: str) -> Option:
+    return Option(f"sidebar.colors.{name}", "colour", "", f"{text}; empty for the built-in one", (), _colour)
+
+
 def _limit(name: str, low: int, text: str) -> Option:
     return Option(f"limits.{name}", "integer", LIMITS[name], text, (), _count(low, 100_000))
 
+
+NAMED_KEYS = (
+    *("up", "down", "left", "right", "home", "end", "page-up", "page-down"),
+    *("enter", "escape", "space", "tab", "backspace"),
+)
+COLOUR_NAMES = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+
+# What the sidebar's keys do: action, its keys, what the help and the man page say of it.
+SIDEBAR_KEYS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("up", ("up", "k"), "move"),
+    ("down", ("down", "j"), "move"),
+    ("first", ("home",), "first, last"),
+    ("last", ("end",), "first, last"),
+    ("page-up", ("page-up",), "a page"),
+    ("page-down", ("page-down",), "a page"),
+    ("jump", ("enter",), "jump to the pane"),
+    ("expand", ("e", "space"), "all statuses"),
+    ("next", ("n",), "next needing input"),
+    ("mark-read", ("m",), "mark read"),
+    ("filter", ("/",), "filter"),
+    ("sort", ("s",), "sort"),
+    ("compact", ("g",), "one line each"),
+    ("fold", ("f",), "fold the idle"),
+    ("back", ("escape",), "take back"),
+    ("help", ("?",), "this help"),
+    ("quit", ("q",), "quit"),
+)
+# What has a colour in the sidebar, and what that is.
+SIDEBAR_COLOURS: tuple[tuple[str, str], ...] = (
+    ("title", "names of workspaces"),
+    ("active", "name of the active workspace"),
+    ("bar", "mark of the selection"),
+    ("dim", "ages, directories, logs and other details"),
+    ("rule", "the line below the header"),
+    ("notification", "the latest unread notification"),
+    ("badge", "number of unread notifications"),
+    ("needs_input", "agents that need input"),
+    ("error", "agents that failed, and errors in logs"),
+    ("running", "running agents"),
+    ("background", "background work"),
+    ("idle", "idle agents"),
+    ("unknown", "agents in an unknown state"),
+    ("success", "successes in logs"),
+    ("warning", "warnings in logs"),
+    ("progress", "the progress bar"),
+    ("trouble", "what is wrong with the connection"),
+)
 
 OPTIONS = (
     *(_toggle(agent.key, agent.name) for agent in AGENTS),
@@ -106,6 +180,8 @@ OPTIONS = (
     _section("progress", "the progress bar"),
     _section("branch", "git branch and directory"),
     _section("ports", "listening ports"),
+    *(_key(*row) for row in SIDEBAR_KEYS),
+    *(_style(*row) for row in SIDEBAR_COLOURS),
     Option(
         "notifications.enabled",
         "boolean",
@@ -181,6 +257,17 @@ def _find(document: dict[str, Any], key: str) -> Any:
     return value
 
 
+def _shared_keys(values: dict[str, Any]) -> Iterator[str]:
+    """Yield a line for every key that the file gives to two actions of the sidebar."""
+    owners: dict[str, str] = {}
+    for action, default, _ in SIDEBAR_KEYS:
+        option = f"sidebar.keys.{action}"
+        for key in values[option] if values[option] != list(default) else ():
+            if key in owners:
+                yield f"{option}: {key!r} is the key of {owners[key]} already"
+            owners.setdefault(key, action)
+
+
 def look_up(document: dict[str, Any]) -> Options:
     """Return the options of a parsed config.toml; one that is missing or wrong has its default."""
     values: dict[str, Any] = {}
@@ -200,4 +287,5 @@ def look_up(document: dict[str, Any]) -> Options:
             except ValueError as error:
                 problems[f"{key}: {error}"] = None
             break
+    problems |= dict.fromkeys(_shared_keys(values))
     return Options(values, tuple(problems), tuple(_unknown(document)))

@@ -6,16 +6,16 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import FrameType
 
 from seance_tools import client
 from seance_tools.sidebar.jobs import Jobs
 from seance_tools.sidebar.link import Link
 from seance_tools.sidebar.screen import Screen, TerminalError
+from seance_tools.sidebar.tmux import Sight, Tmux
 from seance_tools.view import (
     QUIT,
-    SECTIONS,
     Command,
     Frame,
     Row,
@@ -25,21 +25,18 @@ from seance_tools.view import (
     render,
     say,
     snapshot,
+    themed,
     update,
 )
 from seance_tools.wire import WireError
 
 FRAME_SECONDS = 0.05
 PLAIN_SECONDS = 1.0  # where every frame is written below the last one
+SIGHT_SECONDS = 5.0  # while changes come, tmux is asked so often whether anybody sees them,
+CALLED_SECONDS = 1.0  # and so long after it has called
 PATIENCE = 0.15  # the first frame waits so long for the broker, so that it need not be drawn twice
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 HANDLED = (*ENDING, signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT)
-
-
-def themed(theme: Theme, values: Mapping[str, object]) -> Theme:
-    """Return the theme with the sections that the options of config.toml leave on."""
-    shown = [section for section in SECTIONS if values.get(f"sidebar.show_{section}", True)]
-    return theme._replace(shown=frozenset(shown))
 
 
 class Loop:
@@ -59,6 +56,12 @@ class Loop:
         self._link = Link(path, self._jobs, time.monotonic)
         self._screen: Screen
         self._next_frame = 0.0
+        self._tmux = Tmux(os.environ)
+        self._hidden = False
+        self._unsure = True  # tmux may say otherwise by now
+        self._look_at = 0.0  # the time from which it may be asked again
+        self._waiting = False  # it has been told to call
+        self._over = False
 
     def run(self, screen: Screen) -> None:
         """Show what the agents do until a key or a signal ends it, or the terminal is gone."""
@@ -75,12 +78,16 @@ class Loop:
             pass  # the pane was closed: that ends it as well as a key
         finally:
             self._link.close()
+            self._tmux.close()
 
     def _step(self) -> bool:
         """Wait for what comes next and act on it; False ends the loop."""
         self._link.attempt()
         self._take_config()
-        if self._changed and time.monotonic() >= self._next_frame:
+        clock = time.monotonic()
+        if self._unsure and clock >= self._look_at:
+            self._look()
+        if self._changed and not self._hidden and clock >= self._next_frame:
             self._draw()
         descriptors = [self._wake]
         if self._screen.keyboard is not None:
@@ -95,21 +102,41 @@ class Loop:
             self._changed = self._changed or self._screen.styled  # a tick, or too many changes at once
         if self._link.connection and self._link.connection.fileno() in ready:
             self._link.receive()
-            self._changed = True
+            self._changed = self._unsure = True
         if self._screen.keyboard in ready:
             going = self._press() and going
-        return going
+        return going and not self._over
+
+    def _look(self) -> None:
+        """Ask tmux whether anybody sees the pane, and whether it is the last one of its window."""
+        self._unsure = False
+        self._look_at = time.monotonic() + SIGHT_SECONDS
+        if self._tmux.pane and self._screen.styled:
+            self._jobs.run(self._tmux.look, self._looked)
+
+    def _looked(self, sight: Sight | None, _failure: Exception | None) -> None:
+        self._hidden = bool(sight and sight.hidden)
+        self._over = bool(sight and sight.alone)
+        if self._hidden and not self._waiting:
+            self._waiting = True
+            self._jobs.run(self._tmux.wait, self._called)
+
+    def _called(self, _result: object, _failure: Exception | None) -> None:
+        """Show everything at once, as the pane may be seen now; then ask."""
+        self._waiting = self._hidden = False
+        self._unsure = True
+        self._look_at = time.monotonic() + CALLED_SECONDS
 
     def _timeout(self) -> float | None:
         """Return how long nothing will change by itself, None for ever."""
         now, clock = time.time(), time.monotonic()
-        if self._changed:
+        if self._changed and not self._hidden:
             return max(self._next_frame - clock, 0.0)
-        waits = []
+        waits = [self._look_at - clock] if self._unsure else []
         tick = next_tick(self._link.tables, now)
-        if tick is not None and self._screen.styled:
+        if tick is not None and self._screen.styled and not self._hidden:
             waits.append(tick)
-        if self._ui.until > now:
+        if self._ui.until > now and not self._hidden:
             waits.append(self._ui.until - now)
         if self._link.due is not None:
             waits.append(self._link.due - clock)
@@ -140,6 +167,7 @@ class Loop:
             self._screen.enter()
         if signal.SIGWINCH in arrived:
             self._screen.resized()
+            self._unsure, self._look_at = True, 0.0
         self._jobs.deliver()
         if self._link.trouble is None and self._frame is None:
             self._next_frame = 0.0
@@ -156,10 +184,11 @@ class Loop:
 
     def _press(self) -> bool:
         """Act on the keys and clicks that have come; False ends the loop."""
+        self._hidden = False
         for event in self._screen.read():
             if self._frame is None or self._frame.ui is not self._ui:  # a key before it changed the list
                 self._frame = self._render()
-            self._ui, command = update(self._ui, event, self._frame, time.time())
+            self._ui, command = update(self._ui, event, self._frame, time.time(), self._theme.keys)
             if command == QUIT:
                 return False
             if command:
@@ -168,13 +197,20 @@ class Loop:
         return True
 
     def _job(self, command: Command) -> Callable[[], object]:
-        def ask() -> object:
+        def ask() -> Command:
+            params = command.params
+            if command.method == "surface.focus":
+                seen_on = self._tmux.client()
+                params = {**params, "client": seen_on} if seen_on else params
             with client.Connection(self._path) as connection:
-                return connection.request(command.method, command.params)
+                connection.request(command.method, params)
+            return command
 
         return ask
 
-    def _done(self, _result: object, failure: Exception | None) -> None:
+    def _done(self, command: Command | None, failure: Exception | None) -> None:
+        if command and command.method == "surface.focus" and self._tmux.popup:
+            self._over = True  # it would stand before what was jumped to
         if failure:
             message = failure.message if isinstance(failure, WireError) else str(failure)
             self._ui = say(self._ui, message, time.time())
@@ -186,6 +222,7 @@ class Loop:
             return
         self._config = row
         self._theme = themed(self._theme, row["values"])
+        self._screen.paint(self._theme.styles)
         if row["problems"]:
             self._ui = say(self._ui, row["problems"][0], time.time())
         self._changed = True
@@ -207,4 +244,4 @@ def _plain(link: Link, columns: int, theme: Theme, now: float) -> list[Row]:
     trouble = link.trouble
     if trouble:
         return [((f"{trouble.title}: {trouble.reason}" if trouble.reason else trouble.title, ""),)]
-    return [((line, ""),) for line in snapshot(link.tables, columns - 1, theme, now).splitlines()]
+    return snapshot(link.tables, columns - 1, theme, now)

@@ -10,10 +10,11 @@ import time
 from collections.abc import Mapping
 
 import click
+import ujson
 
 from seance_tools import __version__, client, names
 from seance_tools.state.tables import Tables
-from seance_tools.view import ASCII, UNICODE, Theme, snapshot
+from seance_tools.view import ASCII, UNICODE, Theme, coloured_text, document, plain, snapshot, svg, themed
 from seance_tools.wire import WireError
 
 PROGRAM = "seance-sidebar"
@@ -22,9 +23,12 @@ PROGRAM = "seance-sidebar"
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--socket", "path", metavar="PATH", help="Path of the broker's socket.")
 @click.option("--once", is_flag=True, help="Print one plain snapshot and end; also without a terminal.")
-@click.option("--ascii", "plain", is_flag=True, help="Draw with ASCII characters only.")
+@click.option("--json", "form", flag_value="json", help="With --once: one JSON document.")
+@click.option("--ansi", "form", flag_value="ansi", help="With --once: with colours.")
+@click.option("--svg", "form", flag_value="svg", help="With --once: as a picture.")
+@click.option("--ascii", "ascii_wanted", is_flag=True, help="Draw with ASCII characters only.")
 @click.version_option(__version__, prog_name=PROGRAM)
-def sidebar(path: str | None, *, once: bool, plain: bool) -> None:
+def sidebar(path: str | None, form: str | None, *, once: bool, ascii_wanted: bool) -> None:
     """Show what every agent is doing: running, idle, or waiting for you.
 
     A broker is started where none runs. Press ? for the keys.
@@ -34,10 +38,10 @@ def sidebar(path: str | None, *, once: bool, plain: bool) -> None:
     except ValueError as error:
         names.complain(PROGRAM, error)
         sys.exit(names.EXIT_USAGE)
-    symbols = ASCII if plain or not unicode_wanted(os.environ) else UNICODE
+    symbols = ASCII if ascii_wanted or not unicode_wanted(os.environ) else UNICODE
     theme = Theme(symbols, home=names.home(os.environ))
-    if once or not os.isatty(1):
-        sys.exit(_print_once(path, theme))
+    if once or form or not os.isatty(1):
+        sys.exit(_print_once(path, theme, form or ""))
     from seance_tools.sidebar.loop import Loop
     from seance_tools.sidebar.screen import Screen
 
@@ -58,17 +62,32 @@ def unicode_wanted(environ: Mapping[str, str]) -> bool:
     return "utf8" in locale.replace("-", "").lower()
 
 
-def _print_once(path: str, theme: Theme) -> int:
-    """Print one snapshot; returns the exit code."""
-    from seance_tools.sidebar.loop import themed
+def colours_of(environ: Mapping[str, str]) -> int:
+    """Return how many colours text for a terminal or a pipe may have, as the environment says."""
+    if environ.get("NO_COLOR"):
+        return 0
+    return 1 << 24 if environ.get("COLORTERM") in ("truecolor", "24bit") else 256
 
+
+def _shown(tables: Tables, theme: Theme, form: str) -> str:
+    """Return everything in one of the forms json, ansi, svg, or "" for plain text."""
+    if form == "json":
+        return ujson.dumps(document(tables), ensure_ascii=False, escape_forward_slashes=False) + "\n"
+    settings = tables.get("config")
+    theme = themed(theme, settings["values"] if settings else {})
+    columns = shutil.get_terminal_size().columns
+    rows = snapshot(tables, columns - 1, theme, time.time())
+    if form == "svg":
+        return svg(rows, theme.styles)
+    return coloured_text(rows, theme.styles, colours_of(os.environ)) if form == "ansi" else plain(rows)
+
+
+def _print_once(path: str, theme: Theme, form: str) -> int:
+    """Print one snapshot; returns the exit code."""
     try:
         with client.open_connection(path) as connection:
             tables = Tables.from_snapshot(connection.subscribe()["snapshot"])
-        settings = tables.get("config")
-        theme = themed(theme, settings["values"] if settings else {})
-        columns = shutil.get_terminal_size().columns
-        data = snapshot(tables, columns - 1, theme, time.time()).encode("utf-8", "replace")
+        data = _shown(tables, theme, form).encode("utf-8", "replace")
     except client.NoBroker as error:
         names.complain(PROGRAM, error)
         return names.EXIT_NO_BROKER

@@ -13,11 +13,11 @@ import os
 import re
 import termios
 import tty
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
-from seance_tools.view import STYLES, Event, Row, Style
+from seance_tools.view import STYLES, Event, Row, Style, ansi
 
 READ_BYTES = 256  # a paste shall not keep everything else waiting
 _SWITCHES = (
@@ -36,6 +36,9 @@ _BUTTONS = {0: "click", 64: "wheel-up", 65: "wheel-down"}
 _KEYS = {
     "KEY_UP": "up",
     "KEY_DOWN": "down",
+    "KEY_LEFT": "left",
+    "KEY_RIGHT": "right",
+    "KEY_TAB": "tab",
     "KEY_HOME": "home",
     "KEY_END": "end",
     "KEY_PGUP": "page-up",
@@ -68,7 +71,9 @@ class Screen:
         stream = open(1, "w", closefd=False)  # noqa: SIM115 - standard output stays open
         self._terminal = blessed.Terminal(stream=stream, force_styling=False if styled else None)
         self.styled = bool(self._terminal.move_yx(0, 0))
-        self._styles = {name: self._sequence(style, colours=colours) for name, style in STYLES.items()}
+        self._colours = self._terminal.number_of_colors if colours else 0
+        self._sequences: dict[str, str] = {}
+        self.paint(STYLES)
         self.keyboard = 0 if os.isatty(0) else None
         self._saved: list[Any] | None = None
         self._shown: list[str] | None = None
@@ -122,6 +127,10 @@ class Screen:
                 termios.tcflush(self.keyboard, termios.TCIFLUSH)  # clicks on the way are not the shell's
                 termios.tcsetattr(self.keyboard, termios.TCSANOW, self._saved)
         self._saved = None
+
+    def paint(self, styles: Mapping[str, Style]) -> None:
+        """Draw in these styles from now on."""
+        self._sequences = {name: ansi(style, self._colours) for name, style in styles.items()}
 
     def resized(self) -> None:
         """Draw everything anew next time."""
@@ -178,25 +187,10 @@ class Screen:
                 events.append(Event(name))
         return events
 
-    def _sequence(self, style: Style, *, colours: bool) -> str:
-        terminal = self._terminal
-        number = terminal.number_of_colors if colours else 0
-        parts = [str(terminal.bold)] if style.bold else []
-        if style.rgb and number >= 1 << 24:
-            parts.append(str(terminal.color_rgb(*style.rgb)))
-        elif style.palette is not None and number >= 256:
-            parts.append(str(terminal.color(style.palette)))  # type: ignore[arg-type]  # typed too narrowly
-        else:
-            if style.name and number >= 8:
-                parts.append(str(getattr(terminal, style.name)))
-            if style.dim:
-                parts.append(str(terminal.dim))
-        return "".join(parts)
-
     def _line(self, row: Row) -> str:
         parts = []
         for text, style in row:
-            start = self._styles[style]
+            start = self._sequences[style]
             parts.append(f"{start}{text}{self._terminal.normal}" if start and text.strip() else text)
         return "".join(parts)
 

@@ -4,10 +4,12 @@
 """
 
 from seance_tools.view.ages import next_tick
+from seance_tools.view.bindings import KEYS, bindings
 from seance_tools.view.keys import say, update
 from seance_tools.view.model import QUIT, Command, Event, Frame, Piece, Row, Trouble, Ui
-from seance_tools.view.screen import KEYS, render, snapshot, text
-from seance_tools.view.theme import ASCII, SECTIONS, STYLES, UNICODE, Style, Theme
+from seance_tools.view.picture import coloured_text, document, svg
+from seance_tools.view.screen import plain, render, snapshot, text
+from seance_tools.view.theme import ASCII, SECTIONS, STYLES, UNICODE, Style, Theme, ansi, themed
 
 __all__ = [
     "ASCII",
@@ -25,10 +27,17 @@ __all__ = [
     "Theme",
     "Trouble",
     "Ui",
+    "ansi",
+    "bindings",
+    "coloured_text",
+    "document",
     "next_tick",
+    "plain",
     "render",
     "say",
     "snapshot",
+    "svg",
     "text",
+    "themed",
     "update",
 ]

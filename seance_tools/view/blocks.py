@@ -84,7 +84,7 @@ def outline(workspace: Record, survey: Survey, ui: Ui, look: Look) -> Iterator[E
     workspace_id = workspace["id"]
     shown = look.theme.shown
     place = Place(Spot(workspace_id))
-    if ui.compact:
+    if ui.compact or (ui.folded and workspace_id not in ui.expanded and survey.idle(workspace_id)):
         yield Entry(partial(_summary, workspace, survey), place, item=True)
         return
     yield Entry(partial(_name, workspace, survey), place, item=True)

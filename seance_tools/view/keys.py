@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from seance_tools.view.bindings import bindings
 from seance_tools.view.model import QUIT, SORTS, Command, Event, Frame, Item, Spot, Ui
 
 # ruff: noqa: ARG001 - one signature for all actions
@@ -11,16 +12,22 @@ from seance_tools.view.model import QUIT, SORTS, Command, Event, Frame, Item, Sp
 WHEEL_LINES = 3
 MESSAGE_SECONDS = 3.0
 FILTER_CHARACTERS = 256
+DEFAULT = bindings({})
 Result = tuple[Ui, Command | None]
 
 
-def update(ui: Ui, event: Event, frame: Frame, now: float) -> Result:
-    """Return the ui state after a key or click on `frame`, and the command to carry out, or None."""
+def update(ui: Ui, event: Event, frame: Frame, now: float, keys: Mapping[str, str] = DEFAULT) -> Result:
+    """Return the ui state after a key or click on `frame`, and the command to carry out, or None.
+
+    keys: what each key does, as `bindings` tells.
+    """
+    if ui.editing and len(event.name) == 1:
+        return _edit(ui, event.name), None
+    name = event.name if event.name in _MOUSE else keys.get("space" if event.name == " " else event.name, "")
     if ui.help:
-        return (ui, QUIT) if event.name == "q" else (ui._replace(help=False), None)
-    if ui.editing and event.name not in _MOVES:
-        return _edit(ui, event), None
-    name = _SAME.get(event.name, event.name)
+        return (ui, QUIT) if name == "quit" else (ui._replace(help=False), None)
+    if ui.editing and (event.name in _EDITING or (name not in _MOVES and name not in _MOUSE)):
+        return _edit(ui, event.name), None
     if name in _MOVES:
         return _select(ui, frame, _MOVES[name](frame)), None
     action = _ACTIONS.get(name)
@@ -64,21 +71,22 @@ _MOVES: dict[str, Callable[[Frame], int | None]] = {
     "up": _up,
     "page-down": _page_down,
     "page-up": _page_up,
-    "home": lambda _: 0,
-    "end": lambda frame: len(frame.items) - 1,
+    "first": lambda _: 0,
+    "last": lambda frame: len(frame.items) - 1,
 }
-_SAME = {"j": "down", "k": "up", " ": "e"}
+_MOUSE = ("click", "wheel-up", "wheel-down")
+_EDITING = ("enter", "escape", "backspace")
 
 
-def _edit(ui: Ui, event: Event) -> Ui:
-    if event.name == "enter":
+def _edit(ui: Ui, key: str) -> Ui:
+    if key == "enter":
         return ui._replace(editing=False)
-    if event.name == "escape":
+    if key == "escape":
         return ui._replace(editing=False, filter="", offset=0)
-    if event.name == "backspace":
+    if key == "backspace":
         return ui._replace(filter=ui.filter[:-1], offset=0)
-    if len(event.name) == 1 and len(ui.filter) < FILTER_CHARACTERS:
-        return ui._replace(filter=ui.filter + event.name, offset=0)
+    if len(key) == 1 and len(ui.filter) < FILTER_CHARACTERS:
+        return ui._replace(filter=ui.filter + key, offset=0)
     return ui
 
 
@@ -167,6 +175,11 @@ def _compact(ui: Ui, event: Event, frame: Frame, now: float) -> Result:
     return ui._replace(compact=not ui.compact), None
 
 
+def _fold(ui: Ui, event: Event, frame: Frame, now: float) -> Result:
+    ui = ui._replace(folded=not ui.folded)
+    return say(ui, "idle workspaces on one line" if ui.folded else "idle workspaces in full", now), None
+
+
 def _filter(ui: Ui, event: Event, frame: Frame, now: float) -> Result:
     return ui._replace(editing=True), None
 
@@ -185,17 +198,18 @@ def _quit(ui: Ui, event: Event, frame: Frame, now: float) -> Result:
 
 
 _ACTIONS: dict[str, Callable[[Ui, Event, Frame, float], Result]] = {
-    "enter": _enter,
     "click": _click,
     "wheel-up": _wheel(-WHEEL_LINES),
     "wheel-down": _wheel(WHEEL_LINES),
-    "e": _expand,
-    "n": _next,
-    "m": _mark_read,
-    "/": _filter,
-    "s": _sort,
-    "g": _compact,
-    "escape": _escape,
-    "?": _help,
-    "q": _quit,
+    "jump": _enter,
+    "expand": _expand,
+    "next": _next,
+    "mark-read": _mark_read,
+    "filter": _filter,
+    "sort": _sort,
+    "compact": _compact,
+    "fold": _fold,
+    "back": _escape,
+    "help": _help,
+    "quit": _quit,
 }

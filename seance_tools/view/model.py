@@ -20,8 +20,8 @@ class Ui(NamedTuple):
     """What the person has chosen.
 
     selected and number: the selection, and its place among the items for when it has gone. follow: the
-    screen scrolls to the selection, until the wheel takes it elsewhere. message: a line at the bottom,
-    shown until the time `until`.
+    screen scrolls to the selection, until the wheel takes it elsewhere. compact: every workspace on one
+    line; folded: those in which all is idle. message: a line at the bottom, shown until the time `until`.
     """
 
     selected: Spot | None = None
@@ -30,6 +30,7 @@ class Ui(NamedTuple):
     follow: bool = False
     expanded: frozenset[int] = frozenset()
     compact: bool = False
+    folded: bool = False
     sort: str = SORTS[0]
     filter: str = ""
     editing: bool = False

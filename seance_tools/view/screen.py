@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from seance_tools.state.tables import Tables
 from seance_tools.text import width, wrap
+from seance_tools.view.bindings import LABEL_COLUMNS, help_rows
 from seance_tools.view.blocks import Entry, Line, Look, compose, outline, state_style
 from seance_tools.view.model import Frame, Item, Piece, Place, Row, Spot, Trouble, Ui
 from seance_tools.view.survey import Survey
@@ -14,22 +16,6 @@ from seance_tools.view.theme import Symbols, Theme
 Record = dict[str, Any]
 _ORDER = ("needs_input", "error", "running", "background", "idle", "unknown")
 HINT = ("No agents yet.", "Source the wrapper in your shell, then run codebuff.")
-KEYS = (  # the help on the screen, and the man page
-    ("↑↓ k j", "move"),
-    ("Home End", "first, last"),
-    ("PgUp/Dn", "a page"),
-    ("Enter", "jump to the pane"),
-    ("click", "jump to the pane"),
-    ("wheel", "scroll"),
-    ("e Space", "all statuses"),
-    ("n", "next needing input"),
-    ("m", "mark read"),
-    ("/", "filter"),
-    ("s", "sort"),
-    ("g", "one line each"),
-    ("?", "this help"),
-    ("q", "quit"),
-)
 
 
 class _List(NamedTuple):
@@ -77,17 +63,20 @@ def render(
     return Frame(tuple(rows), tuple(clicks), tuple(listed.items), waiting, chosen, offset, height, ui)
 
 
-def snapshot(tables: Tables, columns: int, theme: Theme, now: float) -> str:
-    """Return everything as plain text at most `columns` wide, for where there is no screen."""
+def snapshot(tables: Tables, columns: int, theme: Theme, now: float) -> list[Row]:
+    """Return everything as rows of at most `columns`, for where there is no screen."""
     look = Look(max(columns, 1), theme, now)
     survey = Survey(tables)
     rows = _header(survey, look)
     workspaces = survey.order("manual")
     if workspaces:
         listed = _list(workspaces, survey, Ui(), look)
-        rows += _window(listed, None, 0, len(listed.entries), look)[0]
-    else:
-        rows += _empty(look, None, some=False)
+        return rows + _window(listed, None, 0, len(listed.entries), look)[0]
+    return rows + _empty(look, None, some=False)
+
+
+def plain(rows: Iterable[Row]) -> str:
+    """Return rows as lines of text without styles."""
     return "".join(text(row).rstrip(" ") + "\n" for row in rows)
 
 
@@ -148,9 +137,10 @@ def _empty(look: Look, trouble: Trouble | None, *, some: bool) -> list[Row]:
 def _help(look: Look) -> list[Row]:
     symbols = look.theme.symbols
     rows = []
-    for keys, meaning in KEYS:
-        name = keys.replace("↑", symbols.above).replace("↓", symbols.below)
-        rows.append(_plain([(" ", ""), (f"{name:<9}", "title"), (meaning, "")], look))
+    for keys, meaning in help_rows(look.theme.keys):
+        name = look.tidy(keys.replace("↑", symbols.above).replace("↓", symbols.below))
+        name += " " * (LABEL_COLUMNS - width(name))
+        rows.append(_plain([(" ", ""), (name, "title"), (f" {meaning}", "")], look))
     return rows
 
 

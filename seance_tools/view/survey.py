@@ -64,6 +64,12 @@ class Survey:
         """Return the ports that something in a workspace listens on."""
         return sorted({port for row in self.surfaces[workspace_id] for port in row.get("ports") or ()})
 
+    def idle(self, workspace_id: int) -> bool:
+        """Return whether nothing in a workspace works, waits for the person or is news to them."""
+        progress = self.tables.get("progress", workspace_id)
+        states = {row["state"] for row in self.statuses(workspace_id)}
+        return states <= {"idle"} and not self.unread[workspace_id] and not (progress and progress["active"])
+
     def waiting(self, workspace_id: int) -> list[Spot]:
         """Return the status entries of a workspace that need input."""
         rows = self.statuses(workspace_id)

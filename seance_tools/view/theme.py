@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from seance_tools.options import COLOUR_NAMES
+from seance_tools.view.bindings import bindings
 
 SECTIONS = ("notifications", "status", "logs", "progress", "branch", "ports")
 
@@ -105,6 +109,7 @@ ASCII = Symbols(
 )
 
 Rgb = tuple[int, int, int]
+_STEPS = (0, 95, 135, 175, 215, 255)  # of each primary in the cube of 256 colours
 
 
 class Style(NamedTuple):
@@ -147,8 +152,81 @@ STYLES: dict[str, Style] = {
 
 
 class Theme(NamedTuple):
-    """What a person chose: signs, sections shown (of SECTIONS), home directory to shorten paths with."""
+    """What a person chose.
+
+    symbols: the signs. shown: sections shown, of SECTIONS. home: directory to shorten paths with. styles:
+    how each style is drawn. keys: what each key does, by the key's name.
+    """
 
     symbols: Symbols = UNICODE
     shown: frozenset[str] = frozenset(SECTIONS)
     home: str = ""
+    styles: Mapping[str, Style] = STYLES
+    keys: Mapping[str, str] = bindings({})
+
+
+def themed(theme: Theme, values: Mapping[str, Any]) -> Theme:
+    """Return the theme with sections, colours and keys as the options of config.toml say."""
+    shown = [section for section in SECTIONS if values.get(f"sidebar.show_{section}", True)]
+    styles = {
+        name: coloured(style, values.get(f"sidebar.colors.{name}", "")) for name, style in STYLES.items()
+    }
+    return theme._replace(shown=frozenset(shown), styles=styles, keys=bindings(values))
+
+
+def coloured(style: Style, colour: str | int) -> Style:
+    """Return a style in a colour of config.toml: "#rrggbb", a number of 256, a name of 8, "" for its own."""
+    if colour == "":
+        return style
+    plain = Style(bold=style.bold)
+    if isinstance(colour, int):
+        return plain._replace(palette=colour, name=_nearest(_of_256(colour)))
+    if colour in COLOUR_NAMES:
+        return plain._replace(name=colour)
+    rgb = (int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16))
+    palette = min(range(16, 256), key=lambda number: _distance(_of_256(number), rgb))
+    return plain._replace(rgb=rgb, palette=palette, name=_nearest(rgb))
+
+
+def _of_256(number: int) -> Rgb:
+    """Return the usual colour of a number of 256; the first 16 are the terminal's own, and guessed."""
+    if number < 16:
+        level = 255 if number > 8 else 128 if number == 8 else 192
+        bits = 7 if number == 8 else number & 7
+        return (level * (bits & 1), level * (bits >> 1 & 1), level * (bits >> 2 & 1))
+    if number >= 232:
+        return (8 + 10 * (number - 232),) * 3
+    red, rest = divmod(number - 16, 36)
+    return (_STEPS[red], _STEPS[rest // 6], _STEPS[rest % 6])
+
+
+def _distance(one: Rgb, other: Rgb) -> int:
+    return sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
+
+
+def _nearest(rgb: Rgb) -> str:
+    return COLOUR_NAMES[min(range(8), key=lambda number: _distance(_of_256(number), rgb))]
+
+
+def ansi(style: Style, colours: int) -> str:
+    """Return the escape sequence that begins a style on a terminal of so many colours, "" for none."""
+    parts = ["1"] if style.bold else []
+    if style.rgb and colours >= 1 << 24:
+        parts.append("38;2;{};{};{}".format(*style.rgb))
+    elif style.palette is not None and colours >= 256:
+        parts.append(f"38;5;{style.palette}")
+    else:
+        if style.name and colours >= 8:
+            parts.append(f"3{COLOUR_NAMES.index(style.name)}")
+        if style.dim:
+            parts.append("2")
+    return f"\x1b[{';'.join(parts)}m" if parts else ""
+
+
+def rgb_of(style: Style) -> Rgb | None:
+    """Return a style's colour for a picture, None for the ordinary one."""
+    if style.rgb:
+        return style.rgb
+    if style.palette is not None:
+        return _of_256(style.palette)
+    return _of_256(COLOUR_NAMES.index(style.name)) if style.name else None

@@ -7,8 +7,7 @@ import time
 
 import pytest
 
-from seance_tools.sidebar.loop import themed
-from seance_tools.view import SECTIONS, Theme
+from seance_tools.view import SECTIONS, Theme, themed
 from tests.sidebar.pane import Open, once
 from tests.sidebar.standin import Broker
 from tests.support import eventually
@@ -169,6 +168,7 @@ def test_clicks_and_the_wheel(shop: Broker, pane: Open) -> None:
         ("\x1b[B\x1b[B", "▌ ▶ Claude Code"),
         ("\x1bOB\x1b[F\x1b[H", "▌shop-api"),
         ("/é\x7fx\r?", "first, last"),
+        ("f", "idle workspaces on one line"),
     ],
 )
 def test_keys(pane: Open, keys: str, part: str) -> None:
@@ -211,6 +211,17 @@ def test_a_changed_config_counts_while_it_runs(shop: Broker, environ: dict[str, 
     shop.set("config", values={"sidebar.show_branch": False}, problems=[])
     assert "/srv/shop" not in one.shows("Claude Code", 5.0)
     assert "/srv/shop" not in once(environ).stdout
+
+
+def test_keys_and_colours_of_the_config_count_while_it_runs(shop: Broker, pane: Open) -> None:
+    one = pane()
+    one.shows("Claude Code")
+    values = {"sidebar.keys.sort": ["x"], "sidebar.keys.quit": [], "sidebar.colors.running": "#010203"}
+    shop.set("config", values=values, problems=[])
+    eventually(lambda: one.pump() or b"38;5;16m" in one.output, 5.0)
+    one.press("sqx")
+    one.shows("sorted: attention", 2.0)
+    assert one.process.poll() is None
 
 
 def test_a_fault_in_the_config_is_told_and_the_rest_shown(shop: Broker, pane: Open) -> None:

@@ -19,6 +19,7 @@ from seance_tools.view import (
     Theme,
     Trouble,
     Ui,
+    plain,
     render,
     say,
     snapshot,
@@ -47,7 +48,8 @@ def test_whole_screens(shop: World, name: str, symbols: Any, size: int) -> None:
         shop.render((size, 30), Ui(selected=Spot(1)), theme),
         shop.render((size, 12), Ui(offset=4), theme),
         shop.render((size, 8), Ui(compact=True), theme),
-        shop.render((size, 17), Ui(help=True), theme),
+        shop.render((size, 18), Ui(help=True), theme),
+        shop.render((size, 14), Ui(folded=True), theme),
         render(Tables(), (size, 8), Ui(), theme, NOW),
     ]
     if name == "ascii":
@@ -59,7 +61,7 @@ def test_whole_screens(shop: World, name: str, symbols: Any, size: int) -> None:
 
 
 def test_a_plain_snapshot_is_everything_without_a_screen(shop: World) -> None:
-    golden("snapshot", snapshot(shop.tables, 40, THEME, NOW))
+    golden("snapshot", plain(snapshot(shop.tables, 40, THEME, NOW)))
 
 
 UIS = [

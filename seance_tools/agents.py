@@ -175,8 +175,9 @@ class Agent:
 
     key: its name on the wire and in status keys. name: for people. binaries: its commands; the first is
     the one a wrapper runs. log_root: directory below the home directory that its session logs live under
-    ("" where it has none), log_suffix: how their names end. not_sessions: command words and options
-    of invocations that are not sessions. mode: "surface" (one status per pane) or "session" (one per
+    ("" where it has none), log_suffix: how their names end, log_format: which of the FORMATS of `turns` their
+    lines have ("" for none of them). not_sessions: command words and options of invocations that are not
+    sessions. mode: "surface" (one status per pane) or "session" (one per
     session id). clear_status_on_end: a session's end removes its status. has_notification_hook: it says
     by itself when it needs input. reply: what its hooks must print.
 
@@ -193,6 +194,7 @@ class Agent:
         "has_notification_hook",
         "key",
         "layers",
+        "log_format",
         "log_root",
         "log_suffix",
         "many_sessions",
@@ -211,6 +213,7 @@ class Agent:
         *,
         log_root: str = "",
         log_suffix: str = "",
+        log_format: str = "",
         not_sessions: tuple[str, ...] = (),
         mode: str = "surface",
         clear_status_on_end: bool = True,
@@ -227,6 +230,7 @@ class Agent:
         self.binaries = binaries
         self.log_root = log_root
         self.log_suffix = log_suffix
+        self.log_format = log_format
         self.not_sessions = not_sessions
         self.mode = mode
         self.clear_status_on_end = clear_status_on_end
@@ -258,6 +262,7 @@ AGENTS = (
         ("codebuff", "cb"),
         log_root=".config/manicode",
         log_suffix=".jsonl",
+        log_format="codebuff",
         not_sessions=_NOT_CODEBUFF,
         has_notification_hook=False,
     ),
@@ -267,6 +272,7 @@ AGENTS = (
         ("freebuff",),
         log_root=".config/manicode",
         log_suffix=".jsonl",
+        log_format="codebuff",
         not_sessions=_NOT_CODEBUFF,
         has_notification_hook=False,
     ),
@@ -276,6 +282,7 @@ AGENTS = (
         ("pool",),
         log_root=".local/state/poolside/trajectories",
         log_suffix=".ndjson",
+        log_format="poolside",
         not_sessions=("--version", "--help", "-h", "login", "config", "mcp", "history", "exec", "acp"),
         has_notification_hook=False,
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from seance_tools.agents import display_name
-from seance_tools.state.places import Context, target
+from seance_tools.state.places import Context, named, target
 from seance_tools.state.tables import Row, Tables
 from seance_tools.wire import WireError
 
@@ -55,7 +55,8 @@ def workspace_set_status(tables: Tables, params: Row, context: Context) -> Row:
 
 def workspace_clear_status(tables: Tables, params: Row, context: Context) -> Row:
     """Clear a status entry; tells whether there was one."""
-    return {"cleared": tables.clear("status", target(tables, context)[0], params["key"])}
+    workspace_id = named(tables, context)
+    return {"cleared": workspace_id is not None and tables.clear("status", workspace_id, params["key"])}
 
 
 def set_progress(tables: Tables, workspace_id: int, value: float, label: str) -> None:
@@ -75,7 +76,9 @@ def workspace_set_progress(tables: Tables, params: Row, context: Context) -> Row
 
 def workspace_clear_progress(tables: Tables, params: Row, context: Context) -> Row:
     """Remove the progress bar."""
-    tables.clear("progress", target(tables, context)[0])
+    workspace_id = named(tables, context)
+    if workspace_id is not None:
+        tables.clear("progress", workspace_id)
     return {}
 
 
@@ -108,7 +111,8 @@ def workspace_append_log(tables: Tables, params: Row, context: Context) -> Row:
 
 def workspace_clear_log(tables: Tables, params: Row, context: Context) -> Row:
     """Empty the log."""
-    for key in list(tables.of_workspace("log", target(tables, context)[0])):
+    workspace_id = named(tables, context)
+    for key in [] if workspace_id is None else list(tables.of_workspace("log", workspace_id)):
         tables.clear("log", *key)
     return {}
 

@@ -9,8 +9,20 @@ from seance_tools.state.tables import Row, Tables
 from seance_tools.wire import WireError
 
 
-def add(tables: Tables, context: Context, workspace_id: int, surface_id: int | None, **texts: str) -> int:
-    """Add a notification (title, subtitle, body) and return its id; past the ring's size the oldest goes."""
+def add(
+    tables: Tables,
+    context: Context,
+    workspace_id: int,
+    surface_id: int | None,
+    *,
+    session: str | None = None,
+    kind: str = "",
+    **texts: str,
+) -> int:
+    """Add a notification (title, subtitle, body) and return its id; past the ring's size the oldest goes.
+
+    session: whose it is, kind: what of it (lifecycle, Announcement), where an agent's session brought it.
+    """
     number = tables.next("notification")
     tables.set(
         "notification",
@@ -22,6 +34,8 @@ def add(tables: Tables, context: Context, workspace_id: int, surface_id: int | N
             "subtitle": texts.get("subtitle", ""),
             "body": texts.get("body", ""),
             "read": False,
+            "session": session,
+            "kind": kind,
             "created_at": context.now,
         },
     )
@@ -29,6 +43,13 @@ def add(tables: Tables, context: Context, workspace_id: int, surface_id: int | N
     while len(rows) > tables.options["limits.notifications"]:
         tables.clear("notification", *next(iter(rows)))
     return number
+
+
+def mark_seen(tables: Tables, *, kind: str | None = None, **of: int | str | None) -> None:
+    """Mark as read what somebody has evidently seen: of a session or surface, of one kind if given."""
+    for row in [row for row in tables.all("notification") if not row["read"]]:
+        if all(row.get(member) == value for member, value in of.items()) and kind in (None, row.get("kind")):
+            tables.update("notification", row, read=True)
 
 
 def notification_create(tables: Tables, params: Row, context: Context) -> Row:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+
 from seance_tools.state.metadata import counts, statuses
 from seance_tools.state.places import Context, caller_ids, identity, ordered
 from seance_tools.state.tables import Row, Tables
@@ -24,50 +26,71 @@ def system_identify(tables: Tables, params: Row, context: Context) -> Row:
     return result
 
 
-def _unread(tables: Tables, member: str, number: int) -> int:
-    return sum(row[member] == number and not row["read"] for row in tables.all("notification"))
+class _Groups:
+    """Surfaces, agents and unread notifications by workspace and surface: one pass for a whole view."""
+
+    def __init__(self, tables: Tables) -> None:
+        selection = tables.get("selection") or {"workspace_id": None, "surface_id": None}
+        self.selected = selection["workspace_id"]
+        self.focused = selection["surface_id"]
+        self.surfaces: defaultdict[int, list[Row]] = defaultdict(list)
+        self.agents: defaultdict[int | None, list[Row]] = defaultdict(list)  # by surface
+        self.unread: Counter[int] = Counter()
+        self.unread_here: Counter[int] = Counter()
+        self.sessions: Counter[int] = Counter()
+        for row in tables.all("surface"):
+            self.surfaces[row["workspace_id"]].append(row)
+        for row in tables.all("agent"):
+            self.agents[row["surface_id"]].append(row)
+            self.sessions[row["workspace_id"]] += 1
+        for row in tables.all("notification"):
+            if not row["read"]:
+                self.unread[row["workspace_id"]] += 1
+                self.unread_here[row["surface_id"]] += 1
+
+
+def _describe(groups: _Groups, row: Row) -> Row:
+    return {
+        "id": row["id"],
+        "title": row["title"],
+        "active": groups.selected == row["id"],
+        "pinned": row["pinned"],
+        "unread": groups.unread[row["id"]],
+        "agents": groups.sessions[row["id"]],
+    }
 
 
 def describe(tables: Tables, row: Row) -> Row:
     """Return a workspace as lists show it."""
-    selection = tables.get("selection")
-    return {
-        "id": row["id"],
-        "title": row["title"],
-        "active": bool(selection and selection["workspace_id"] == row["id"]),
-        "pinned": row["pinned"],
-        "unread": _unread(tables, "workspace_id", row["id"]),
-        "agents": sum(1 for agent in tables.all("agent") if agent["workspace_id"] == row["id"]),
-    }
+    return _describe(_Groups(tables), row)
 
 
 def workspace_list(tables: Tables, params: Row, context: Context) -> Row:
     """List the workspaces in their order."""
-    return {"workspaces": [describe(tables, row) for row in ordered(tables)]}
+    groups = _Groups(tables)
+    return {"workspaces": [_describe(groups, row) for row in ordered(tables)]}
 
 
-def _surface(tables: Tables, row: Row, focused: int | None) -> Row:
+def _surface(groups: _Groups, row: Row) -> Row:
     shown = {name: row[name] for name in ("id", "title", "cwd", "branch", "dirty", "shell_state")}
     return {
         **shown,
-        "focused": row["id"] == focused,
-        "selected": row["id"] == focused,
-        "unread": _unread(tables, "surface_id", row["id"]),
-        "agents": [agent for agent in tables.all("agent") if agent["surface_id"] == row["id"]],
+        "focused": row["id"] == groups.focused,
+        "selected": row["id"] == groups.focused,
+        "unread": groups.unread_here[row["id"]],
+        "agents": groups.agents[row["id"]],
     }
 
 
-def _workspace(tables: Tables, row: Row) -> Row:
+def _workspace(tables: Tables, groups: _Groups, row: Row) -> Row:
     workspace_id = row["id"]
-    surfaces = [surface for surface in tables.all("surface") if surface["workspace_id"] == workspace_id]
+    surfaces = groups.surfaces[workspace_id]
     progress = tables.get("progress", workspace_id)
-    selection = tables.get("selection")
-    focused = selection["surface_id"] if selection else None
-    shown = [_surface(tables, surface, focused) for surface in surfaces]
     placed = next((surface for surface in surfaces if surface["branch"]), None)
     count = counts(tables, workspace_id)
+    shown = [_surface(groups, surface) for surface in surfaces]
     return {
-        **describe(tables, row),
+        **_describe(groups, row),
         "status": statuses(tables, workspace_id),
         "log": list(tables.of_workspace("log", workspace_id).values()),
         "progress": {name: progress[name] for name in ("active", "value", "label")}
@@ -83,5 +106,6 @@ def _workspace(tables: Tables, row: Row) -> Row:
 
 def system_tree(tables: Tables, params: Row, context: Context) -> Row:
     """Show everything, nested as the original does: windows, workspaces, pane groups, surfaces."""
-    workspaces = [_workspace(tables, row) for row in ordered(tables)]
+    groups = _Groups(tables)
+    workspaces = [_workspace(tables, groups, row) for row in ordered(tables)]
     return {"windows": [{"index": 0, "title": "Séance", "active": True, "workspaces": workspaces}]}

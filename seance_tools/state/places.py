@@ -149,6 +149,25 @@ def locate(tables: Tables, context: Context) -> tuple[int, int | None]:
     return _workspace_of(tables, UNATTACHED, "Unattached", now), None
 
 
+def named(tables: Tables, context: Context) -> int | None:
+    """Return the id of the workspace that a caller names or is in, None where there is none yet.
+
+    Nothing is made: for methods that only take away. Raises WireError where the caller cannot be told.
+    """
+    caller = context.caller
+    if caller.workspace_id is not None:
+        return caller.workspace_id if tables.get("workspace", caller.workspace_id) else None
+    _must_tell(caller)
+    known = caller_ids(tables, caller)
+    return int(known["workspace_id"]) if known else None
+
+
+def _must_tell(caller: Caller) -> None:
+    if caller.workspace_id is None and caller.surface_id is None and caller.place is None:
+        message = "workspace_id: missing, and the caller's pane is not known (seance-ctl: --workspace N)"
+        raise WireError("invalid_params", message, "workspace_id")
+
+
 def target(tables: Tables, context: Context) -> tuple[int, int | None]:
     """Return what `locate` does for a caller who must have named a workspace or be in one.
 
@@ -157,8 +176,7 @@ def target(tables: Tables, context: Context) -> tuple[int, int | None]:
     caller = context.caller
     if caller.surface_id is None and caller.place is None and caller.workspace_id is not None:
         return int(need_workspace(tables, caller.workspace_id, context.now)["id"]), None
-    if caller.workspace_id is None and caller.surface_id is None and caller.place is None:
-        raise WireError("invalid_params", "workspace_id: missing, and env tells no pane", "workspace_id")
+    _must_tell(caller)
     if caller.workspace_id is not None:
         workspace_id = int(need_workspace(tables, caller.workspace_id, context.now)["id"])
         known = caller_ids(tables, caller)

@@ -5,53 +5,33 @@ from __future__ import annotations
 from typing import Any
 
 from seance_tools import lifecycle
-from seance_tools.agents import agent_named
+from seance_tools.agents import Agent, agent_named
 from seance_tools.methods import LEVELS, TEXT
 from seance_tools.names import LIMITS
+from seance_tools.state.lookup import Found, Process, find, has_ended, remember_end
 from seance_tools.state.metadata import append_log, put_status, set_progress
-from seance_tools.state.notifications import add
-from seance_tools.state.places import Context, drop_if_empty, locate, remove_surface
+from seance_tools.state.notifications import add, mark_seen
+from seance_tools.state.places import Context, caller_ids, drop_if_empty, locate, remove_surface
 from seance_tools.state.tables import Row, Tables
 from seance_tools.text import clean
 from seance_tools.wire import WireError
 
 
-def session_key(agent_key: str, mode: str, surface_id: int | None, session_id: str, pid: int | None) -> str:
-    """Return the key of a session: `<agent>-<surface>`, or `<agent>-<session id>` in session mode."""
-    if mode == "session" and session_id:
-        return f"{agent_key}-{session_id}"
-    if surface_id is not None:
-        return f"{agent_key}-{surface_id}"
-    return f"{agent_key}-{session_id or pid or UNPLACED}"
-
-
-UNPLACED = "unattached"
-
-
 def _new_record(
-    params: Row, key: str, workspace_id: int, surface_id: int | None, report: lifecycle.Report
+    agent: Agent, found: Found, place: tuple[int, int | None], process: Process, report: lifecycle.Report
 ) -> Row:
-    agent = agent_named(params["agent"])
     return {
-        "session": key,
+        **lifecycle.blank(report.at),
+        "session": found.key,
+        "parent": found.parent,
         "agent": agent.key,
         "display_name": agent.name,
-        "workspace_id": workspace_id,
-        "surface_id": surface_id,
-        "session_id": report.session_id,
-        "cwd": report.cwd,
-        "pid": params["pid"],
-        "start_time": params.get("start_time"),
-        "state": "unknown",
-        "text": lifecycle.TEXTS["unknown"],
-        "since": report.at,
+        "workspace_id": place[0],
+        "surface_id": place[1],
+        "cwd": "",
+        "pid": process[0],
+        "start_time": process[1],
         "started_at": report.at,
-        "at": report.at,
-        "source": report.source,
-        "inferred": False,
-        "evidence": {},
-        "subagent_count": 0,
-        "background_count": 0,
     }
 
 
@@ -61,7 +41,7 @@ def _print_status(tables: Tables, record: Row) -> None:
         {
             "workspace_id": record["workspace_id"],
             "key": record["session"],
-            "value": record["text"],
+            "value": record["text"] + _quiet(record["quiet_seconds"]),
             "priority": lifecycle.PRIORITIES[record["state"]],
             "is_agent": True,
             "display_name": record["display_name"],
@@ -76,10 +56,14 @@ def _print_status(tables: Tables, record: Row) -> None:
     )
 
 
-def end_session(tables: Tables, record: Row) -> None:
-    """Remove a session's record and its status; tables are as if it had never been, the history knows it."""
+def end_session(tables: Tables, record: Row, at: float) -> None:
+    """Remove a session's record and its status, and the sessions inside it of which no process is known."""
     tables.clear("status", record["workspace_id"], record["session"])
     tables.clear("agent", record["session"])
+    remember_end(tables, record, at)
+    for row in [row for row in tables.all("agent") if row.get("parent") == record["session"]]:
+        if row["pid"] is None:
+            end_session(tables, row, at)
     drop_if_empty(tables, record["workspace_id"])
 
 
@@ -89,59 +73,94 @@ def _answer(params: Row, key: str, state: str | None, *, changed: bool) -> Row:
 
 def agent_hook(tables: Tables, params: Row, context: Context) -> Row:
     """Take an event of an agent's session; unknown events are acknowledged and change nothing."""
-    event, payload = params["event"], params["payload"] or {}
-    at = context.now if params["at"] is None else min(params["at"], context.now)
-    report = lifecycle.read(event, payload, at, params["source"])
-    switched_off = not tables.options.get(f"{params['agent']}-hooks", True)
-    if switched_off or event not in lifecycle.TRANSITIONS:
-        return _answer(params, "", None, changed=False)
     agent = agent_named(params["agent"])
-    if event == lifecycle.END:
-        return _end(tables, params, context, report)
-    workspace_id, surface_id = locate(tables, context)
-    if event == "progress":
-        return _progress(tables, params, workspace_id)
-    if event == "log":
-        return _log(tables, params, workspace_id, context.now)
-    key = session_key(agent.key, agent.mode, surface_id, report.session_id, params["pid"])
-    record = tables.get("agent", key)
-    if (
-        record
-        and params["pid"]
-        and (params["pid"], params.get("start_time")) != (record["pid"], record["start_time"])
-    ):
-        record = {**record, "pid": params["pid"], "start_time": params.get("start_time")}
-    if record is None:
-        if len(tables.rows["agent"]) >= LIMITS["agents"]:
-            raise WireError("limit_exceeded", f"at most {LIMITS['agents']} agents' sessions", "agent")
-        record = _new_record(params, key, workspace_id, surface_id, report)
-    after = lifecycle.advance(record, report)
+    at = context.now if params["at"] is None else min(params["at"], context.now)
+    report = lifecycle.read(agent, params["event"], params["payload"] or {}, at, params["source"])
+    if report is None or not tables.options.get(f"{agent.key}-hooks", True):
+        return _answer(params, "", None, changed=False)
+    if report.event in ("progress", "log"):
+        workspace_id = locate(tables, context)[0]
+        take = _progress if report.event == "progress" else _log
+        return take(tables, params, workspace_id, context.now)
+    if _may_begin(report):
+        locate(tables, context)
+    surface = caller_ids(tables, context.caller)
+    process = (params["pid"], params.get("start_time"))
+    found = find(tables, agent, report, surface["id"] if surface else None, process)
+    if found.record is not None:
+        return _take(tables, params, context, found.record, report)
+    if not _may_begin(report) or has_ended(tables, found.key, report):
+        return _answer(params, found.key, None, changed=False)
+    if len(tables.rows["agent"]) >= LIMITS["agents"]:
+        raise WireError("limit_exceeded", f"at most {LIMITS['agents']} agents' sessions", "agent")
+    record = _new_record(agent, found, locate(tables, context), process, report)
+    return _take(tables, params, context, record, report)
+
+
+def _may_begin(report: lifecycle.Report) -> bool:
+    """Return whether a report that no record is known for makes one."""
+    if report.agent_id or report.parent_id:
+        return False  # of a sub-agent, whose parent is not known
+    return report.event == "notification" or lifecycle.TRANSITIONS[report.event] is not None
+
+
+def _take(tables: Tables, params: Row, context: Context, record: Row, report: lifecycle.Report) -> Row:
+    """Bring a session's record up to date with a report."""
+    record, key = lifecycle.complete(record), record["session"]
+    if lifecycle.ends(record, report) and agent_named(record["agent"]).clear_status_on_end:
+        end_session(tables, record, report.at)
+        return _answer(params, key, None, changed=True)
+    before = record
+    if record["at"] > context.now:  # the clock was set back: what comes now is not stale
+        before = {**before, "at": context.now}
+    after = lifecycle.advance(before, report)
+    if params["pid"] and after is not before:
+        after = {**after, "pid": params["pid"], "start_time": params.get("start_time")}
     changed = tables.set("agent", after)
-    if event == "notification" and report.message and tables.options["notifications.enabled"]:
-        add(tables, context, workspace_id, surface_id, title=after["display_name"], body=report.message)
     _print_status(tables, after)
+    _tell(tables, context, before, after, report)
     return _answer(params, key, after["state"], changed=changed)
 
 
-def _end(tables: Tables, params: Row, context: Context, report: lifecycle.Report) -> Row:
-    agent = agent_named(params["agent"])
-    surface = None
-    if context.caller.surface_id is not None:
-        surface = tables.get("surface", context.caller.surface_id)
-    elif context.caller.place is not None:
-        surface = tables.at_place("surface", context.caller.place.surface)
-    key = session_key(
-        agent.key, agent.mode, surface["id"] if surface else None, report.session_id, params["pid"]
-    )
-    record = tables.get("agent", key)
-    if record is None or report.at < record["at"]:
-        return _answer(params, key, None, changed=False)
-    if agent.clear_status_on_end:
-        end_session(tables, record)
-    return _answer(params, key, None, changed=True)
+def _tell(tables: Tables, context: Context, before: Row, after: Row, report: lifecycle.Report) -> None:
+    """Make the notification that a step calls for, and take back the mark of those that it has overtaken."""
+    key = after["session"]
+    if report.event == "prompt-submit" and not report.agent_id:
+        mark_seen(tables, session=key)
+    elif before["state"] == "needs_input" and after["state"] != "needs_input":
+        mark_seen(tables, kind="needs_input", session=key)
+    made = lifecycle.announcement(before, after, report)
+    if made is None or not tables.options["notifications.enabled"]:
+        return
+    texts = {"title": made.title, "body": made.body}
+    same = {**texts, "session": key, "kind": "message", "read": False}
+    if made.kind == "message" and any(same.items() <= row.items() for row in tables.all("notification")):
+        return
+    add(tables, context, after["workspace_id"], after["surface_id"], session=key, kind=made.kind, **texts)
 
 
-def _progress(tables: Tables, params: Row, workspace_id: int) -> Row:
+def _quiet(seconds: int) -> str:
+    if not seconds:
+        return ""
+    return f", quiet {seconds} s" if seconds < 120 else f", quiet {seconds // 60} min"
+
+
+def expire(tables: Tables, now: float) -> None:
+    """Bring the sessions that have fallen silent up to date."""
+    for record in list(tables.all("agent")):
+        after = lifecycle.review(record, now)
+        if after is not record:  # nothing is told of it: the user has done it himself, or nobody knows
+            tables.set("agent", after)
+            _print_status(tables, after)
+
+
+def next_due(tables: Tables) -> float | None:
+    """Return when silence changes the next session, in seconds since 1970, or None."""
+    dues = (lifecycle.next_review(record) for record in tables.all("agent"))
+    return min((due for due in dues if due is not None), default=None)
+
+
+def _progress(tables: Tables, params: Row, workspace_id: int, _now: float) -> Row:
     payload = params["payload"] or {}
     value = payload.get("value")
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -201,7 +220,8 @@ def process_ended(tables: Tables, pid: int, start_time: int | None) -> None:
         return bool(row["pid"] == pid and row["start_time"] == start_time)
 
     for record in [row for row in tables.all("agent") if belongs(row)]:
-        end_session(tables, record)
+        if tables.get("agent", record["session"]):
+            end_session(tables, record, record["at"])
     for row in [row for row in tables.all("status") if belongs(row)]:
         tables.clear("status", row["workspace_id"], row["key"])
     for row in [row for row in tables.all("surface") if belongs(row)]:

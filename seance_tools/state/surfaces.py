@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from seance_tools.state.places import Context, focusable, locate, ordered
 from seance_tools.state.tables import Row, Tables
 from seance_tools.wire import WireError
@@ -19,7 +21,11 @@ def _reporting(tables: Tables, context: Context) -> Row:
     """Return the surface that a report is about, made if it does not exist; it must be named."""
     caller = context.caller
     if caller.surface_id is None and caller.place is None:
-        raise WireError("invalid_params", "surface_id: missing, and env tells no pane", "surface_id")
+        raise WireError(
+            "invalid_params",
+            "surface_id: missing, and the caller's pane is not known (seance-ctl: --surface N)",
+            "surface_id",
+        )
     surface_id = locate(tables, context)[1]
     assert surface_id is not None  # a caller with a place or an id has a surface
     return tables.rows["surface"][surface_id,]
@@ -63,6 +69,7 @@ def surface_report_state(tables: Tables, params: Row, context: Context) -> Row:
 def surface_health(tables: Tables, params: Row, context: Context) -> Row:
     """Tell of each surface whether its terminal is known and whether it can be focused."""
     only = params["surface_id"]
+    agents = Counter(agent["surface_id"] for agent in tables.all("agent"))
     rows = [known(tables, only)] if only is not None else tables.all("surface")
     return {
         "surfaces": [
@@ -72,7 +79,7 @@ def surface_health(tables: Tables, params: Row, context: Context) -> Row:
                 "attached": bool(row["place"]),
                 "focusable": focusable(row),
                 "shell_state": row["shell_state"],
-                "agents": sum(agent["surface_id"] == row["id"] for agent in tables.all("agent")),
+                "agents": agents[row["id"]],
             }
             for row in rows
         ]

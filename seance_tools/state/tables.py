@@ -28,8 +28,9 @@ KINDS: dict[str, tuple[str, ...]] = {
     "selection": (),
     "config": (),
     "counter": ("name",),
+    "ended": ("session",),
 }
-PRIVATE = frozenset({"counter"})  # kept in the store, shown to nobody
+PRIVATE = frozenset({"counter", "ended"})  # kept in the store, shown to nobody
 TOPICS = tuple(kind for kind in KINDS if kind not in PRIVATE)
 _OF_WORKSPACE = ("status", "log", "progress", "counts")
 _INDEXED = ("status", "log")
@@ -101,6 +102,8 @@ class Tables:
 
     def clear_workspace(self, workspace_id: int) -> None:
         """Clear a workspace's row and all that belongs to it, but for its surfaces and agents."""
+        for row in [row for row in self.all("notification") if row["workspace_id"] == workspace_id]:
+            self.clear("notification", row["id"])
         for kind in _OF_WORKSPACE:
             rows = self.of_workspace(kind, workspace_id) if kind in _INDEXED else self.rows[kind]
             for key in [key for key in rows if key[0] == workspace_id]:
@@ -113,6 +116,21 @@ class Tables:
         number = row["value"] + 1 if row else 1
         self.set("counter", {"name": counter, "value": number})
         return int(number)
+
+    def mark(self) -> int:
+        """Return where the list of changes stands, for `undo`."""
+        return len(self._changes)
+
+    def undo(self, mark: int) -> None:
+        """Take back what has changed since `mark`, all but the counters: numbers are not given twice."""
+        for kind, key, _, old in reversed(self._changes[mark:]):
+            if kind in PRIVATE:
+                continue
+            if old is not None:
+                self._put(kind, key, old)
+            elif key in self.rows[kind]:
+                self._drop(kind, key)
+        self._changes[mark:] = [change for change in self._changes[mark:] if change.kind in PRIVATE]
 
     def take_changes(self) -> list[Change]:
         """Return the changes since the last call, in order, and forget them."""

@@ -130,6 +130,9 @@ def workspace_reorder(tables: Tables, params: Row, context: Context) -> Row:
             raise WireError("invalid_params", f"{given[0]}: a workspace cannot be beside itself", given[0])
         index = order.index(other) + (given == ["after"])
     order.insert(index, moved["id"])
+    pinned = [bool(tables.rows["workspace"][workspace_id,]["pinned"]) for workspace_id in order]
+    if pinned != sorted(pinned, reverse=True):
+        raise WireError("invalid_params", f"{given[0]}: pinned workspaces stay above the others", given[0])
     for position, workspace_id in enumerate(order):
         tables.update("workspace", tables.rows["workspace"][workspace_id,], position=position)
     return {}

@@ -1,9 +1,34 @@
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
+from seance_tools.agents import Agent
+from seance_tools.state import sessions
+from seance_tools.state.lookup import MOST_ENDED
+from seance_tools.state.places import Caller
+from seance_tools.state.tables import Tables
 from seance_tools.wire import WireError
 from tests.state.bench import Bench, pane
+
+
+def claude(
+    bench: Bench, event: str, *, pid: int | None = None, at: float | None = None, **payload: Any
+) -> Any:
+    """Report an event of Claude Code in pane 1; a second passes before."""
+    bench.now += 1
+    return bench.hook(event, pane(1), agent="claude", payload=payload, pid=pid, at=at)
+
+
+def states(bench: Bench) -> dict[str, str]:
+    return {row["session"]: row["state"] for row in bench.tables.all("agent")}
+
+
+def notifications(bench: Bench, *, read: bool | None = None) -> list[tuple[str, str]]:
+    rows = [row for row in bench.tables.all("notification") if read in (None, row["read"])]
+    return [(row["title"], row["body"]) for row in rows]
 
 
 def test_lists_by_agent_surface_workspace(bench: Bench) -> None:
@@ -44,3 +69,328 @@ def test_a_new_process_in_the_same_pane_takes_the_row_over(bench: Bench) -> None
     bench.hook("prompt-submit", pane(1), pid=77)
     bench.hook("prompt-submit", pane(1), pid=78)
     assert bench.only("agent")["pid"] == 78
+
+
+def test_native_names_are_understood(bench: Bench) -> None:
+    assert claude(bench, "UserPromptSubmit")["state"] == "running"
+    assert bench.hook("permission.asked", pane(2), agent="opencode")["state"] == "needs_input"
+    answer = bench.hook("SessionStart", pane(3), agent="codex", payload={"source": "startup"})
+    assert (answer["state"], answer["reply"]) == ("idle", '{"continue":true}')
+
+
+@pytest.mark.parametrize(
+    ("agent", "reply"), [("claude", ""), ("gemini", ""), ("cursor", ""), ("copilot", ""), ("opencode", "")]
+)
+def test_other_agents_get_no_reply(bench: Bench, agent: str, reply: str) -> None:
+    assert bench.hook("stop", pane(1), agent=agent)["reply"] == reply
+
+
+# One row a pane, whatever its session is called
+
+
+@pytest.mark.parametrize("pid", [None, 77])
+@pytest.mark.parametrize("source", ["clear", "resume", "compact"])
+def test_one_row_though_the_session_id_changes(bench: Bench, pid: int | None, source: str) -> None:
+    claude(bench, "UserPromptSubmit", pid=pid, session_id="s1")
+    if source != "compact":
+        assert claude(bench, "SessionEnd", pid=pid, session_id="s1", reason=source)["state"] == "idle"
+    claude(bench, "SessionStart", pid=pid, session_id="s2", source=source)
+    assert bench.only("agent")["session_id"] == "s2"
+    assert bench.only("agent")["state"] == ("running" if source == "compact" else "idle")
+    claude(bench, "UserPromptSubmit", pid=pid, session_id="s2")
+    assert not claude(bench, "SessionEnd", pid=pid, session_id="s1", reason="other")["changed"]
+    assert states(bench) == {"claude-1": "running"}
+    claude(bench, "SessionEnd", pid=pid, session_id="s2", reason="other")
+    assert states(bench) == {}
+
+
+def test_the_end_of_an_old_session_before_the_new_one_says_anything(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit", session_id="s1")
+    claude(bench, "SessionStart", session_id="s2", source="resume")
+    assert not claude(bench, "SessionEnd", session_id="s1", reason="resume")["changed"]
+    assert bench.only("agent")["session_id"] == "s2"
+
+
+def test_sessions_one_after_the_other_are_one_row_each_time(bench: Bench) -> None:
+    for pid in (77, 78, 79):
+        claude(bench, "UserPromptSubmit", pid=pid, session_id=f"s{pid}")
+        assert states(bench) == {"claude-1": "running"}
+        sessions.process_ended(bench.tables, pid, 5)
+        assert states(bench) == {}
+
+
+# Agents inside agents
+
+
+def test_an_agent_inside_its_like_leaves_the_outer_ones_state(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit", pid=77, session_id="outer")
+    assert claude(bench, "SessionStart", pid=88, session_id="inner")["session"] == "claude-1-88"
+    claude(bench, "UserPromptSubmit", pid=88, session_id="inner")
+    claude(bench, "Stop", pid=88, session_id="inner")
+    assert states(bench) == {"claude-1": "running", "claude-1-88": "idle"}
+    inner = bench.tables.get("agent", "claude-1-88")
+    assert inner is not None
+    assert (inner["parent"], inner["pid"], inner["surface_id"]) == ("claude-1", 88, 1)
+    assert notifications(bench) == []
+    claude(bench, "SessionEnd", pid=88, session_id="inner")
+    assert states(bench) == {"claude-1": "running"}
+    assert bench.only("agent")["pid"] == 77
+    assert claude(bench, "Stop", pid=77, session_id="outer")["state"] == "idle"
+
+
+def test_an_inner_agent_keeps_its_row_when_the_outer_one_goes(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit", pid=77, session_id="outer")
+    claude(bench, "UserPromptSubmit", pid=88, session_id="inner")
+    sessions.process_ended(bench.tables, 77, 5)
+    claude(bench, "Stop", pid=88, session_id="inner")
+    assert states(bench) == {"claude-1-88": "idle"}
+
+
+def test_agents_that_no_process_tells_apart(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit", session_id="outer")
+    for event in ("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"):
+        claude(bench, event, session_id="inner")
+        assert states(bench)["claude-1"] == "running"
+    assert states(bench) == {"claude-1": "running", "claude-1-inner": "idle"}
+    claude(bench, "SessionEnd", session_id="outer")
+    assert states(bench) == {}  # nothing else would ever end the inner one
+
+
+def test_at_rest_another_session_takes_the_row(bench: Bench) -> None:
+    claude(bench, "Stop", session_id="s1")
+    claude(bench, "SessionStart", session_id="s2", source="startup")
+    assert bench.only("agent")["session_id"] == "s2"
+
+
+def test_a_late_word_of_an_unknown_session_makes_no_row(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit", session_id="s2")
+    for event in ("Stop", "SessionEnd", "StopFailure"):
+        assert not claude(bench, event, session_id="s1")["changed"]
+    assert states(bench) == {"claude-1": "running"}
+
+
+def test_another_agent_inside_has_a_row_of_its_own(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit", pid=77)
+    bench.hook("UserPromptSubmit", pane(1), agent="codex", pid=88)
+    bench.hook("Stop", pane(1), agent="codex", pid=88)
+    assert states(bench) == {"claude-1": "running", "codex-1": "idle"}
+
+
+# What comes too late, or about nobody
+
+
+def test_a_sessions_end_is_the_last_word(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit", session_id="s1")
+    claude(bench, "SessionEnd", session_id="s1", reason="other")
+    ended = bench.now
+    for event in ("Stop", "PostToolUse", "SubagentStop", "Notification", "SessionEnd"):
+        assert not claude(bench, event, session_id="s1")["changed"]
+    assert not claude(bench, "UserPromptSubmit", at=ended - 0.5)["changed"]
+    assert states(bench) == {}
+    claude(bench, "UserPromptSubmit", session_id="s1")  # resumed
+    assert states(bench) == {"claude-1": "running"}
+
+
+def test_a_stale_end_ends_nothing(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit")
+    assert not claude(bench, "SessionEnd", at=bench.now - 10)["changed"]
+    assert states(bench) == {"claude-1": "running"}
+
+
+def test_ends_are_remembered_up_to_a_limit(bench: Bench) -> None:
+    for number in range(MOST_ENDED + 5):
+        bench.hook("stop", pane(number))
+        bench.hook("session-end", pane(number))
+    assert len(bench.tables.rows["ended"]) == MOST_ENDED
+    assert "ended" not in bench.tables.snapshot()
+
+
+@pytest.mark.parametrize("event", ["SubagentStart", "SubagentStop", "PreToolUse", "Stop"])
+def test_a_subagent_of_a_session_nobody_knows_makes_no_row(bench: Bench, event: str) -> None:
+    assert not claude(bench, event, agent_id="a")["changed"]
+    assert not any(bench.tables.rows[kind] for kind in ("agent", "surface", "workspace"))
+
+
+def test_a_clock_that_was_set_back_stops_nothing(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit")
+    bench.now -= 3600
+    assert claude(bench, "Stop")["state"] == "idle"
+
+
+def test_times_to_come_count_as_now(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit", at=bench.now + 3600)
+    assert claude(bench, "Stop")["state"] == "idle"
+
+
+# Notifications
+
+
+def test_each_transition_is_notified_of_once(bench: Bench) -> None:
+    claude(bench, "SessionStart")
+    claude(bench, "Stop")
+    assert notifications(bench) == []  # there was no prompt
+    bash: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "make test"}}
+    for _ in range(50):
+        claude(bench, "UserPromptSubmit")
+    for _ in range(50):
+        claude(bench, "PermissionRequest", **bash)
+        claude(bench, "Notification", notification_type="permission_prompt", message="may I?")
+    assert notifications(bench) == [("Claude Code needs your input", "Running make test")]
+    claude(bench, "PostToolUse", **bash)
+    for _ in range(50):
+        claude(bench, "Stop", last_assistant_message="All tests\npass now.")
+    assert notifications(bench)[1:] == [("Claude Code has finished", "All tests pass now.")]
+    claude(bench, "UserPromptSubmit")
+    for _ in range(50):
+        claude(bench, "StopFailure", error="rate_limit")
+    assert notifications(bench)[2:] == [("Claude Code stopped with an error", "Rate limit")]
+    row = next(iter(bench.tables.all("notification")))
+    assert (row["surface_id"], row["session"], row["kind"]) == (1, "claude-1", "needs_input")
+
+
+def test_none_again_after_a_restart(bench: Bench) -> None:
+    for events in (["UserPromptSubmit", "PermissionRequest"], ["PostToolUse", "Stop"]):
+        for event in events:
+            claude(bench, event)
+        told = notifications(bench)
+        saved = json.loads(json.dumps(bench.tables.snapshot(bench.tables.rows)))
+        options = bench.tables.options
+        bench.tables = Tables.from_snapshot(saved)
+        bench.tables.options = options
+        claude(bench, events[-1])
+        sessions.expire(bench.tables, bench.now)
+        assert notifications(bench) == told
+
+
+def test_subagents_stops_are_not_notified_of(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit")
+    claude(bench, "SubagentStart", agent_id="a")
+    claude(bench, "Stop", agent_id="a")
+    claude(bench, "SubagentStop", agent_id="a", last_assistant_message="3 files")
+    assert notifications(bench) == []
+
+
+def test_a_need_that_is_over_counts_as_read(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit")
+    claude(bench, "PermissionRequest")
+    claude(bench, "PostToolUse")
+    assert notifications(bench, read=False) == []
+    claude(bench, "Stop", last_assistant_message="Done.")
+    assert notifications(bench, read=False) == [("Claude Code has finished", "Done.")]
+    claude(bench, "UserPromptSubmit")  # whoever writes the next prompt has seen it
+    assert notifications(bench, read=False) == []
+    claude(bench, "Stop", last_assistant_message="Done.")
+    assert notifications(bench, read=False) == [("Claude Code has finished", "Done.")]
+
+
+def test_what_others_wait_for_stays_unread(bench: Bench) -> None:
+    bench.call("notification.create", Caller(place=pane(1)), title="a")
+    bench.hook("approval-request", pane(1), agent="codex")
+    claude(bench, "PermissionRequest")
+    claude(bench, "PostToolUse")
+    claude(bench, "UserPromptSubmit")
+    assert [title for title, _ in notifications(bench, read=False)] == ["a", "Codex needs your input"]
+
+
+def test_an_agents_own_message_is_kept_once_while_it_is_unread(bench: Bench) -> None:
+    claude(bench, "Stop")
+    for _ in range(50):
+        claude(bench, "Notification", notification_type="auth_success", message="Signed in")
+    claude(bench, "Notification", notification_type="agent_completed", message="Done")
+    assert notifications(bench) == [("Claude Code", "Signed in"), ("Claude Code", "Done")]
+    bench.call("notification.mark_read")
+    claude(bench, "Notification", notification_type="auth_success", message="Signed in")
+    assert len(notifications(bench)) == 3
+
+
+def test_a_prompt_that_waits_is_no_message(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit")
+    claude(bench, "Notification", notification_type="idle_prompt", message="waiting for your input")
+    assert (states(bench), notifications(bench)) == ({"claude-1": "idle"}, [])
+
+
+def test_notifications_can_be_switched_off(bench: Bench) -> None:
+    bench.tables.options = {**bench.tables.options, "notifications.enabled": False}
+    for event in ("UserPromptSubmit", "PermissionRequest", "Stop"):
+        claude(bench, event)
+    claude(bench, "Notification", notification_type="auth_success", message="Signed in")
+    assert notifications(bench) == []
+
+
+# Silence
+
+
+def test_silence_is_told_and_at_last_nothing_is_known(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit")
+    bench.hook("prompt-submit", pane(2), source="log")
+    shown = []
+    while (due := sessions.next_due(bench.tables)) is not None:
+        bench.now = due
+        sessions.expire(bench.tables, bench.now)
+        status = bench.tables.get("status", 1, "claude-1")
+        assert status is not None
+        shown.append((status["state"], status["value"], status["inferred"]))
+    assert shown == [
+        ("running", "Running, quiet 60 s", False),
+        ("running", "Running, quiet 5 min", False),
+        ("running", "Running, quiet 15 min", False),
+        ("unknown", "Unknown", True),
+    ]
+    assert states(bench) == {"claude-1": "unknown", "codebuff-2": "running"}
+    assert notifications(bench) == []
+    bench.tables.take_changes()
+    sessions.expire(bench.tables, bench.now + 1e6)
+    assert bench.tables.take_changes() == []
+
+
+def test_a_row_of_an_earlier_version_is_taken_up(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit", session_id="s1")
+    old = [
+        "session",
+        "agent",
+        "display_name",
+        "workspace_id",
+        "surface_id",
+        "session_id",
+        "cwd",
+        "pid",
+        "start_time",
+        "state",
+        "text",
+        "since",
+        "started_at",
+        "at",
+        "source",
+        "inferred",
+        "evidence",
+        "subagent_count",
+        "background_count",
+    ]
+    row = bench.only("agent")
+    bench.tables.apply("agent", {name: row[name] for name in old})
+    assert sessions.next_due(bench.tables) == row["at"] + 60
+    sessions.expire(bench.tables, row["at"] + 60)
+    assert claude(bench, "Stop", session_id="s1", at=row["at"] - 5)["state"] == "running"
+    assert claude(bench, "Stop", session_id="s1")["state"] == "idle"
+    sessions.process_ended(bench.tables, 1, 1)
+    assert bench.call("agent.explain", agent="claude")["agents"][0]["explanation"]["rule"] == "stop"
+
+
+def test_agents_of_session_mode_have_a_row_a_session(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "seance_tools.agents.BY_KEY", {"many": Agent("many", "Many", ("many",), mode="session")}
+    )
+    for name in ("s1", "s2"):
+        bench.hook("prompt-submit", pane(1), agent="many", payload={"session_id": name})
+    bench.hook("stop", pane(1), agent="many", payload={"session_id": "s1"})
+    assert states(bench) == {"many-s1": "idle", "many-s2": "running"}
+    bench.hook("session-end", pane(1), agent="many", payload={"session_id": "s1"})
+    assert states(bench) == {"many-s2": "running"}
+
+
+def test_a_record_may_outlive_its_session(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    stays = Agent("stays", "Stays", ("stays",), clear_status_on_end=False)
+    monkeypatch.setattr("seance_tools.agents.BY_KEY", {"stays": stays})
+    bench.hook("prompt-submit", pane(1), agent="stays")
+    bench.hook("session-end", pane(1), agent="stays")
+    assert states(bench) == {"stays-1": "idle"}

@@ -310,3 +310,24 @@ def test_whatever_happens_a_copy_stays_equal(steps: list[tuple[str, int, int]]) 
     selection = bench.tables.get("selection")
     assert (selection is None) == (not bench.tables.rows["workspace"])
     assert selection is None or bench.tables.get("workspace", selection["workspace_id"])
+
+
+def test_undo_takes_back_all_but_the_counters(bench: Bench) -> None:
+    bench.call("workspace.set_status", workspace_id=1, key="k", value="x")
+    bench.tables.take_changes()
+    before = bench.tables.snapshot()
+    mark = bench.tables.mark()
+    bench.call("workspace.set_status", workspace_id=1, key="k", value="y")
+    bench.call("workspace.create", title="new")
+    bench.call("workspace.close", workspace_id=1)
+    bench.tables.undo(mark)
+    assert bench.tables.snapshot() == before
+    assert {change.kind for change in bench.tables.take_changes()} == {"counter"}
+    assert bench.call("workspace.create")["workspace_id"] == 3
+
+
+def test_taking_away_makes_nothing(bench: Bench) -> None:
+    assert bench.call("workspace.clear_status", workspace_id=9, key="k") == {"cleared": False}
+    bench.call("workspace.clear_log", workspace_id=9)
+    bench.call("workspace.clear_progress", Caller(place=pane(1)))
+    assert bench.tables.take_changes() == []

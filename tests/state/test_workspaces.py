@@ -140,3 +140,18 @@ def test_metadata_goes_to_the_callers_workspace_and_nowhere_else(bench: Bench) -
     with pytest.raises(WireError) as caught:
         bench.call("workspace.set_status", key="build", value="ok")
     assert (caught.value.code, caught.value.param) == ("invalid_params", "workspace_id")
+
+
+def test_closing_takes_the_notifications_along(bench: Bench) -> None:
+    bench.call("notification.create", workspace_id=1, title="t")
+    bench.call("workspace.close", workspace_id=1)
+    assert bench.call("notification.list")["notifications"] == []
+
+
+def test_reorder_does_not_cross_the_pinned_ones(four: Bench) -> None:
+    four.call("workspace.pin", workspace_id=1)
+    with pytest.raises(WireError, match="pinned workspaces stay above") as caught:
+        four.call("workspace.reorder", workspace_id=3, index=0)
+    assert caught.value.param == "index"
+    four.call("workspace.reorder", workspace_id=3, index=1)
+    assert "".join(titles(four)) == "acbd"

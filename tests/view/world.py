@@ -32,6 +32,8 @@ class World:
 
     def __init__(self) -> None:
         self.tables = Tables()
+        # A test makes the notifications that it is about; those of the agents' steps would come on top.
+        self.tables.options = {**self.tables.options, "notifications.enabled": False}
 
     def do(self, method: str, ago: float = 0, **params: Any) -> None:
         row = find(method)

@@ -1,0 +1,114 @@
+"""Whatever comes, in whatever order and however often."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from seance_tools.lifecycle import PRIORITIES, TEXTS, TRANSITIONS, explain
+from seance_tools.lifecycle.records import MOST_FORMER, MOST_GONE, MOST_NEEDS, MOST_SUBAGENTS
+from seance_tools.methods import STATES
+from tests.lifecycle.session import Session
+from tests.lifecycle.test_samples import CASES, event_of, sample
+
+AGENTS = sorted({agent for agent, _, _ in CASES})
+ids = st.sampled_from(["", "a", "b", "c"])
+payloads = st.fixed_dictionaries(
+    {},
+    optional={
+        "session_id": ids,
+        "parent_session_id": ids,
+        "agent_id": ids,
+        "tool_use_id": ids,
+        "requestID": ids,
+        "tool_name": st.sampled_from(["Bash", "Read", "AskUserQuestion"]),
+        "notification_type": st.sampled_from(["permission_prompt", "idle_prompt", "agent_needs_input", "x"]),
+        "background_tasks": st.lists(st.just({"status": "running"}), max_size=2),
+        "subagents": st.one_of(st.integers(-1, 100), st.lists(ids, max_size=3)),
+        "source": st.sampled_from(["startup", "clear", "compact"]),
+        "reason": st.sampled_from(["clear", "other"]),
+        "is_interrupt": st.booleans(),
+        "message": st.just("m"),
+    },
+)
+own = st.tuples(st.sampled_from(sorted(TRANSITIONS)), payloads)
+
+
+def check(session: Session) -> None:
+    record = session.record
+    assert record["state"] in STATES
+    assert record["base"]["state"] in set(STATES) - {"needs_input"}
+    assert (record["state"] == "needs_input") == bool(record["needs"])
+    assert record["subagent_count"] >= 0
+    assert record["background_count"] >= 0
+    for name, most in (
+        ("subagents", MOST_SUBAGENTS),
+        ("gone", MOST_GONE),
+        ("needs", MOST_NEEDS),
+        ("former", MOST_FORMER),
+    ):
+        assert len(record[name]) <= most
+    assert not set(record["subagents"]) & set(record["gone"])
+    assert record["text"]
+    json.dumps(record)
+    explain(record, session.now)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(AGENTS),
+    st.lists(st.tuples(own, st.integers(0, 20), st.sampled_from(["hook", "activity"])), max_size=40),
+)
+def test_any_events_in_any_order(
+    agent: str, events: list[tuple[tuple[str, dict[str, Any]], int, str]]
+) -> None:
+    session = Session(agent)
+    for (event, payload), at, source in events:
+        before = json.dumps(session.record)
+        record = session.record
+        session.hear(event, _at=100.0 + at, _by=source, **payload)
+        assert json.dumps(record) == before  # arguments are never altered
+        check(session)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_any_samples_in_any_order(data: st.DataObject) -> None:
+    agent = data.draw(st.sampled_from(AGENTS))
+    names = [name for known, name, _ in CASES if known == agent]
+    session = Session(agent)
+    for name in data.draw(st.lists(st.sampled_from(names), max_size=25)):
+        session.hear(event_of(name), **sample(agent, name))
+        check(session)
+        if data.draw(st.booleans()):
+            session.wait(data.draw(st.sampled_from([1, 61, 2000])))
+            check(session)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(["a", "b"]), st.integers(1, 6), st.booleans()), max_size=12),
+    st.randoms(),
+)
+def test_a_set_of_subagents_does_not_hang_on_the_order_of_reports(
+    reports: list[tuple[str, int, bool]], random: Any
+) -> None:
+    """Each report is a beginning or an end at a time of its own."""
+    distinct = {(child, at): begins for child, at, begins in reports}
+    rows = [(child, at, begins) for (child, at), begins in distinct.items()]
+    last = {child: max(at for other, at, _ in rows if other == child) for child, _, _ in rows}
+    wanted = {child for child, at, begins in rows if begins and at == last[child]}
+    random.shuffle(rows)
+    session = Session()
+    for child, at, begins in rows:
+        session.hear("SubagentStart" if begins else "SubagentStop", _at=200.0 + at, agent_id=child)
+    assert set(session.record["subagents"]) == wanted
+    assert session.record["subagent_count"] == len(wanted)
+
+
+def test_every_state_has_its_words() -> None:
+    assert set(TEXTS) == set(PRIORITIES) == set(STATES)
+    assert set(TRANSITIONS.values()) - {None} <= set(STATES)

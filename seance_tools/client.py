@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import select
 import socket
-import stat
 import subprocess
 import sys
 import time
@@ -18,6 +18,7 @@ from seance_tools import config, names
 from seance_tools.wire import Framer, WireError, encode
 
 MAX_LINE = 256 << 20  # a snapshot of a full broker; far over anything it sends
+_MOMENT = re.compile(r"[0-9]{1,12}(\.[0-9]{1,6})?").fullmatch
 STARTS, STARTS_SECONDS = 5, 10.0  # auto-start at most so often; reliability, "Limits"
 START_SECONDS = 5.0  # how long a started broker may take to answer
 
@@ -140,7 +141,7 @@ def _may_start(path: str) -> bool:
     except OSError:
         return True  # no directory yet: the broker itself will say what is wrong
     with os.fdopen(fd, "r+") as file:
-        recent = [float(word) for word in file.read().split() if word.replace(".", "").isdigit()]
+        recent = [float(word) for word in file.read().split() if _MOMENT(word)]
         recent = [moment for moment in recent if 0 <= now - moment < STARTS_SECONDS]
         if len(recent) >= STARTS:
             return False
@@ -175,17 +176,18 @@ def start_broker(path: str) -> None:
         )
     except subprocess.TimeoutExpired:
         raise NoBroker(f"the broker did not start within {START_SECONDS:.0f} s") from None
-    if done.returncode == names.EXIT_OK or _listening(path):  # another starter may have been quicker
+    if done.returncode == names.EXIT_OK or _serves(path):  # another starter may have been quicker
         return
     reason = done.stderr.decode(errors="replace").strip().removeprefix("seance-broker: ")
     raise NoBroker(reason or f"the broker exited with {done.returncode}")
 
 
-def _listening(path: str) -> bool:
+def _serves(path: str) -> bool:
     try:
-        return stat.S_ISSOCK(os.stat(path).st_mode)
-    except OSError:
+        _connect(path, time.monotonic() + names.DEFAULT_TIMEOUT).close()
+    except (NoBroker, TimeoutError):
         return False
+    return True
 
 
 def open_connection(

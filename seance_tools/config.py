@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -19,7 +20,9 @@ def read(environ: Mapping[str, str]) -> Options:
     """
     path = names.config_path(environ)
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise ValueError("not a regular file")
             text = file.read().decode("utf-8")
         document = tomllib.loads(text)
     except (FileNotFoundError, NotADirectoryError):
@@ -32,7 +35,13 @@ def read(environ: Mapping[str, str]) -> Options:
         options.values,
         tuple(_placed(path, text, options.problems)),
         tuple(_placed(path, text, options.unknown)),
+        options.wrong,
+        options.logs,
     )
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)  # opening a FIFO would wait for its writer
 
 
 def _placed(path: str, text: str, lines: Iterable[str]) -> Iterable[str]:
@@ -51,8 +60,10 @@ def write(environ: Mapping[str, str], key: str, value: Any) -> None:
 
     path = os.path.realpath(names.config_path(environ))
     try:
-        with open(path, encoding="utf-8", newline="") as file:
+        with open(path, encoding="utf-8", newline="", opener=_without_waiting) as file:
             document = tomlkit.parse(file.read())
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     except FileNotFoundError:
         document = tomlkit.document()
     table: Any = document
@@ -61,11 +72,22 @@ def write(environ: Mapping[str, str], key: str, value: Any) -> None:
         if name not in table:
             table[name] = tomlkit.table()
         table = table[name]
+        if not isinstance(table, dict):
+            raise ValueError(f"{path}: {name} is not a table")  # noqa: TRY004 - the file is at fault
     table[last] = value
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    temporary = f"{path}.{os.getpid()}"
-    with open(temporary, "w", encoding="utf-8", newline="") as file:
-        file.write(tomlkit.dumps(document))
-    if os.path.exists(path):
-        os.chmod(temporary, os.stat(path).st_mode & 0o7777)
-    os.replace(temporary, path)
+    _replace(path, tomlkit.dumps(document))
+
+
+def _replace(path: str, text: str) -> None:
+    """Put a new file in place of `path`, with its mode, or 0600 where there was none."""
+    mask = os.umask(0o077)
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        temporary = f"{path}.{os.getpid()}"
+        with open(temporary, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        if os.path.exists(path):
+            os.chmod(temporary, os.stat(path).st_mode & 0o7777)
+        os.replace(temporary, path)
+    finally:
+        os.umask(mask)

@@ -66,7 +66,7 @@ class Feed:
 
 
 class Queue:
-    """What waits for one subscriber. `overrun` is set once too much does: cut it off then."""
+    """What waits for one subscriber."""
 
     def __init__(
         self,
@@ -77,9 +77,25 @@ class Queue:
         self.topics = frozenset(topics)
         self.limit = limit
         self.limit_bytes = limit_bytes
-        self.overrun = False
+        self._replaying = False  # a replay may be of any size: it is bounded by what is kept
         self._waiting: OrderedDict[object, Event] = OrderedDict()
         self._bytes = 0
+
+    @property
+    def lagging(self) -> bool:
+        """Whether so many changes wait that one who has read nothing for a while is to be cut off."""
+        return len(self._waiting) > self.limit
+
+    @property
+    def overfull(self) -> bool:
+        """Whether so much waits that the subscriber is to be cut off at once."""
+        return self._bytes > self.limit_bytes and not self._replaying
+
+    def replay(self, events: Iterable[Event]) -> None:
+        """Queue what a subscriber has missed, however much that is."""
+        for event in events:
+            self.add(event)
+        self._replaying = bool(self._waiting)
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -97,8 +113,6 @@ class Queue:
                 self._bytes -= len(old.line)
         self._waiting[name] = event
         self._bytes += len(event.line)
-        if len(self._waiting) > self.limit or self._bytes > self.limit_bytes:
-            self.overrun = True
 
     def take(self, size: int) -> bytes:
         """Return up to about `size` bytes of lines (at least one line if any waits) and forget them."""
@@ -109,4 +123,5 @@ class Queue:
             lines.append(event.line)
             taken += len(event.line)
         self._bytes -= taken
+        self._replaying = self._replaying and bool(self._waiting)
         return b"".join(lines)

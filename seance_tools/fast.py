@@ -38,6 +38,10 @@ class _Strict:
 _SCAN: Any = make_scanner(_Strict)  # type: ignore[arg-type]  # any object with those members will do
 
 
+class NothingThere(Exception):
+    """Nobody listens at the path, so nothing was sent."""
+
+
 class UsageError(Exception):
     """The command line or the standard input is wrong; nothing was sent."""
 
@@ -45,7 +49,8 @@ class UsageError(Exception):
 def wants(argv: list[str]) -> bool:
     """Return True if the command of `argv` is a hook or a method by its name."""
     words = _words(argv)
-    return bool(words) and ("." in words[0] or words[0].endswith("-hook")) and "--help" not in argv
+    asks = "--help" in argv or "-h" in argv
+    return bool(words) and ("." in words[0] or words[0].endswith("-hook")) and not asks
 
 
 def _words(argv: list[str]) -> list[str]:
@@ -83,9 +88,27 @@ def parse(argv: list[str]) -> tuple[list[str], dict[str, str], bool]:
         else:
             words.append(word)
     for name in ("workspace", "surface"):
-        if name in options and not (options[name].isascii() and options[name].isdigit()):
-            raise UsageError(f"--{name} needs a number, not {options[name]}")
+        if name in options:
+            options[name] = _id(options[name])
+            if not options[name]:
+                raise UsageError(f"--{name} needs a number")
     return words, options, json_wanted
+
+
+def _id(text: str) -> str:
+    """Return an id as JSON has it (no leading zeros), "" where the text is none."""
+    return str(int(text)) if text.isascii() and text.isdecimal() and len(text) < 18 else ""
+
+
+def _seconds(text: str) -> float:
+    """Return a time-out in seconds. Raises UsageError for what is none."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= names.LONGEST_TIMEOUT:
+        raise UsageError(f"--timeout needs seconds, more than 0 and at most {names.LONGEST_TIMEOUT}")
+    return seconds
 
 
 def read_object() -> tuple[str, dict[str, Any]]:
@@ -148,8 +171,8 @@ def caller_members(options: dict[str, str], environ: Any) -> list[str]:
     """Return the members of a request that tell the pane it comes from, as JSON texts."""
     members = []
     for name in ("surface", "workspace"):
-        value = options.get(name) or environ.get(f"SEANCE_{name.upper()}_ID", "")
-        if value.isascii() and value.isdigit():
+        value = options.get(name) or _id(environ.get(f"SEANCE_{name.upper()}_ID", ""))
+        if value:
             members.append(f'"{name}_id":{value}')
     known = [(name, environ[name]) for name in names.PLACE_VARIABLES if environ.get(name)]
     if known:
@@ -181,8 +204,8 @@ def request(words: list[str], options: dict[str, str], environ: Any) -> str:
             f'"event":{encode_basestring_ascii(words[1])}',
             *caller_members(options, environ),
         ]
-        pid = environ.get(f"SEANCE_{agent.upper().replace('-', '_')}_PID", "")
-        if pid.isascii() and pid.isdigit():
+        pid = _id(environ.get(f"SEANCE_{agent.upper().replace('-', '_')}_PID", ""))
+        if pid:
             members.append(f'"pid":{pid}')
         text, value = read_object()
         if value:
@@ -194,13 +217,16 @@ def request(words: list[str], options: dict[str, str], environ: Any) -> str:
     members = [f'"{name}_id":{options[name]}' for name in ("workspace", "surface") if name in options]
     members = [member for member in members if member.split('"')[1] not in value]
     params = "{" + ",".join(members + [text[1:-1]] * bool(value)) + "}"
-    return '{"id":1,"method":' + encode_basestring_ascii(words[0]) + ',"params":' + params + "}\n"
+    caller = "{" + ",".join(caller_members({}, environ)) + "}"
+    method = encode_basestring_ascii(words[0])
+    return '{"id":1,"method":' + method + ',"params":' + params + ',"caller":' + caller + "}\n"
 
 
 def exchange(path: str, line: str, timeout: float) -> bytes:
     """Send one request and return the line of its answer.
 
-    Raises ConnectionError when no broker listens, TimeoutError when it does not answer in time.
+    Raises NothingThere when no broker listens, ConnectionError when it ends before it has answered (the
+    request is not sent again: it may have been done), TimeoutError when it does not answer in time.
     """
     import _socket
 
@@ -212,13 +238,13 @@ def exchange(path: str, line: str, timeout: float) -> bytes:
         except (BlockingIOError, TimeoutError):
             raise TimeoutError from None  # the queue of a broker that accepts nobody is full
         except OSError as error:
-            raise ConnectionError(error.strerror) from None
+            raise NothingThere(error.strerror) from None
         sock.sendall(line.encode())
         answer = bytearray()
         while not answer.endswith(b"\n"):
             data = sock.recv(1 << 18)
             if not data:
-                raise ConnectionError("the broker closed the connection")
+                raise ConnectionError("the broker ended before it answered; it may have done it all the same")
             answer += data
         return bytes(answer)
     finally:
@@ -230,7 +256,7 @@ def run(argv: list[str]) -> int:
     try:
         words, options, json_wanted = parse(argv)
         path = options.get("socket") or names.socket_path(os.environ)
-        timeout = float(options.get("timeout") or names.DEFAULT_TIMEOUT)
+        timeout = _seconds(options["timeout"]) if "timeout" in options else names.DEFAULT_TIMEOUT
         line = request(words, options, os.environ)
     except (UsageError, ValueError) as error:
         names.complain(PROGRAM, error)
@@ -238,7 +264,7 @@ def run(argv: list[str]) -> int:
     try:
         try:
             answer = exchange(path, line, timeout)
-        except ConnectionError:
+        except NothingThere:
             from seance_tools import client
 
             client.start_broker(path)

@@ -95,9 +95,13 @@ def _prepare_directory(directory: str) -> None:
 def _lock(path: str) -> int:
     name = f"{path}.lock"
     try:
-        descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(name, flags, 0o600)
     except OSError as error:
         raise Refused(f"cannot open {name}: {error.strerror}") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise Refused(f"{name} is there already and is not a regular file")
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -109,14 +113,14 @@ def _lock(path: str) -> int:
 def holder(path: str) -> int | None:
     """Return the process id of the broker that holds the path, or None."""
     try:
-        with open(f"{path}.lock", "rb") as file:
+        with open(os.open(f"{path}.lock", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
                 text = file.read().strip()
                 return int(text) if text.isdigit() else None
-    except FileNotFoundError:
-        pass
+    except OSError:
+        pass  # no lock, or none that a broker could have made
     return None
 
 

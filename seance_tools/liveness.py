@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterable, Iterator
 
 from seance_tools.child import open_pidfd
+
+_GENERATIONS = 64  # of ancestors that are looked at
+_COMMAND_BYTES = 4096
+# What runs a program that is a script, so that the script's name counts; how its names may end.
+_INTERPRETERS = ("node", "bun", "deno", "python", "ruby", "perl", "sh", "bash", "dash", "zsh")
+_SUFFIXES = (".js", ".mjs", ".cjs", ".py", ".sh")
 
 
 def start_time(pid: int) -> int | None:
@@ -12,13 +19,84 @@ def start_time(pid: int) -> int | None:
 
     Together with the process id it names a process for good; ids alone are used again.
     """
+    return _parent_and_start(pid)[1]
+
+
+def _parent_and_start(pid: int) -> tuple[int, int | None]:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             stat = file.read()
     except (FileNotFoundError, ProcessLookupError):
-        return None
+        return 0, None
     fields = stat[stat.rindex(b")") + 2 :].split()
-    return None if fields[0] in (b"Z", b"X") else int(fields[19])
+    return (0, None) if fields[0] in (b"Z", b"X") else (int(fields[1]), int(fields[19]))
+
+
+def find_agent(
+    processes: Iterable[tuple[int, int | None]], binaries: Collection[str], agent_pid: int | None = None
+) -> tuple[int | None, bool]:
+    """Return (process id of an agent or None, whether any of `processes` still lives).
+
+    processes: (id, start time) of what may be the agent or below it, the nearest first. The first of them,
+    or of their ancestors, counts whose program is one of `binaries` or whose id is `agent_pid`.
+    """
+    alive = False
+    before: int | None = None
+    seen: set[int] = set()
+    for pid, started in processes:
+        found = _parent_and_start(pid)[1]
+        # One without a start time is an ancestor of the one before: a younger one only has its id.
+        same = found is not None and (found == started or (started is None and found <= (before or found)))
+        before = started
+        if not same:
+            continue
+        alive = True
+        for ancestor in _upwards(pid):
+            if ancestor in seen:
+                break
+            seen.add(ancestor)
+            if ancestor == agent_pid or not binaries_of(ancestor).isdisjoint(binaries):
+                return ancestor, True
+    return None, alive
+
+
+def _upwards(pid: int) -> Iterator[int]:
+    for _ in range(_GENERATIONS):
+        if not pid:
+            return
+        yield pid
+        pid = _parent_and_start(pid)[0]
+
+
+def binaries_of(pid: int) -> frozenset[str]:
+    """Return the names by which the program of a process may be known; none for another user's or a gone one.
+
+    They are those of its file, of its command line's first word and, where that is an interpreter, of the
+    script.
+    """
+    try:
+        program = os.path.basename(os.readlink(f"/proc/{pid}/exe")).removesuffix(" (deleted)")
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = [os.fsdecode(word) for word in file.read(_COMMAND_BYTES).split(b"\0")]
+    except OSError:
+        return frozenset()
+    first = os.path.basename(words[0])
+    found = {program, first, first.partition(" ")[0]}  # a title that a program gives itself goes on
+    interpreter = program.rstrip("0123456789.") in _INTERPRETERS
+    script = _script(words[1:]) if interpreter else ""
+    found.add(script)
+    found.update(script.removesuffix(suffix) for suffix in _SUFFIXES if script.endswith(suffix))
+    return frozenset(found - {""})
+
+
+def _script(arguments: list[str]) -> str:
+    """Return the name of the script, or module, that an interpreter with these arguments runs; "" if none."""
+    for argument in arguments:
+        if argument in ("-c", "-e", "--eval"):
+            return ""
+        if not argument.startswith("-"):
+            return os.path.basename(argument)
+    return ""
 
 
 def open_process(pid: int, started: int | None) -> int | None:

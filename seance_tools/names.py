@@ -100,6 +100,7 @@ LIMITS = {
 }
 
 DEFAULT_TIMEOUT = 2.0  # seconds a client waits for an answer
+LONGEST_TIMEOUT = 10_000_000  # seconds; more than the system's timers take is an error of its own
 SUN_PATH_BYTES = LIMITS["socket_path_bytes"]
 
 
@@ -139,8 +140,7 @@ def database_path(environ: Mapping[str, str]) -> str:
 def socket_path(environ: Mapping[str, str]) -> str:
     """Return the path of the broker's socket; every program asks here and nowhere else.
 
-    Raises ValueError with one line for the person when the path is too long for a socket
-    (107 bytes on Linux) or config.toml cannot be read.
+    Raises ValueError with one line for the person when the path is too long for a socket.
     """
     given = environ.get("SEANCE_SOCKET_PATH")
     path = os.path.abspath(os.path.expanduser(given)) if given else _usual_socket(environ)
@@ -178,29 +178,49 @@ def _default_socket(environ: Mapping[str, str]) -> str:
 
 
 def _configured_socket(environ: Mapping[str, str]) -> str:
-    path = config_path(environ)
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-    except (FileNotFoundError, NotADirectoryError):
-        return ""
-    except OSError as error:
-        raise ValueError(f"cannot read {path}: {error.strerror}") from error
+    """Return the socket's path in config.toml, "" where there is none.
+
+    A file that cannot be read is as good as none here; `seance-ctl config check` and `doctor` tell of it.
+    """
+    content = read_plain_file(config_path(environ))
     if b"socket" not in content:  # spares nearly everyone the TOML parser, 10 ms of a hook's start
         return ""
     import tomllib
 
     try:
         section = tomllib.loads(content.decode()).get("socket")
-    except ValueError as error:
-        raise ValueError(f"cannot read {path}: {error}") from error
+    except (ValueError, RecursionError):
+        return ""
     value = section.get("path") if isinstance(section, dict) else None
     return value if isinstance(value, str) else ""
 
 
+def read_plain_file(path: str) -> bytes:
+    """Return what a regular file holds, nothing where there is none or it cannot be read.
+
+    Never waits, as opening a FIFO would.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return b""
+    try:
+        if os.fstat(descriptor).st_mode & 0o170000 != 0o100000:  # S_ISREG, without importing `stat`
+            return b""
+        chunks = []
+        while chunk := os.read(descriptor, 1 << 16):
+            chunks.append(chunk)
+        return b"".join(chunks)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
+
+
 def complain(program: str, message: object) -> None:
     """Write one line for the person to standard error; a closed or full one is nobody's fault."""
-    line = f"{program}: {message}\n".encode(errors="backslashreplace")
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(message))
+    line = f"{program}: {shown}\n".encode(errors="backslashreplace")
     try:
         os.write(2, line)
     except OSError:

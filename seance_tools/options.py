@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from seance_tools.agents import AGENTS
+from seance_tools.agents import AGENTS, Agent
 from seance_tools.names import LIMITS
 
 
@@ -33,12 +33,15 @@ class Option(NamedTuple):
 class Options(NamedTuple):
     """Every option's value by its key, what was wrong with the file, and keys nobody knows, one line each.
 
-    A line begins with the key, or with the file where that cannot be read at all.
+    A line begins with the key, or with the file where that cannot be read at all. wrong: keys of options
+    whose value in the file is wrong. logs: the glob of an agent's session logs, by its key.
     """
 
     values: dict[str, Any]
     problems: tuple[str, ...]
     unknown: tuple[str, ...] = ()
+    wrong: frozenset[str] = frozenset()
+    logs: dict[str, str] = {}  # noqa: RUF012 - never altered
 
 
 def _boolean(value: Any) -> bool:
@@ -98,6 +101,16 @@ def _colour(value: Any) -> str | int:
 def _toggle(key: str, name: str) -> Option:
     text = f"whether {name}'s sessions are reported and shown"
     return Option(f"{key}-hooks", "boolean", True, text, (f"behavior.{key}-hooks",), _boolean)
+
+
+def _followed(agent: Agent) -> tuple[Option, ...]:
+    silence = "seconds without a write of its log after which a session is idle, where that alone tells"
+    evidence = "what tells a session's state: its turns, the writes of its log, or both (auto)"
+    detection = _one_of("auto", "turns", "activity")
+    return (
+        Option(f"{agent.key}.idle-timeout", "seconds", 5.0, silence, (), _seconds),
+        Option(f"{agent.key}.detection", "string", "auto", evidence, (), detection),
+    )
 
 
 def _section(name: str, what: str) -> Option:
@@ -165,14 +178,7 @@ SIDEBAR_COLOURS: tuple[tuple[str, str], ...] = (
 
 OPTIONS = (
     *(_toggle(agent.key, agent.name) for agent in AGENTS),
-    Option(
-        "codebuff.idle-timeout",
-        "seconds",
-        5.0,
-        "a session whose log is not written for so long is idle",
-        (),
-        _seconds,
-    ),
+    *(row for agent in AGENTS if agent.log_root for row in _followed(agent)),
     Option("socket.path", "string", "", "path of the broker's socket; empty for the default", (), _text),
     _section("notifications", "the latest unread notification"),
     _section("status", "the agents and other status entries"),
@@ -219,7 +225,7 @@ def _unknown(document: dict[str, Any], prefix: str = "") -> Iterator[str]:
     """Yield a line for every key of the file that no option has."""
     for name, value in document.items():
         key = f"{prefix}{name}"
-        if key in _PLACES or (key in _TABLES and type(value) is not dict):
+        if key in (*_PLACES, "agents") or (key in _TABLES and type(value) is not dict):
             continue  # what is wrong about the latter is told as a problem
         if type(value) is dict and key in _TABLES:
             yield from _unknown(value, f"{key}.")
@@ -268,10 +274,27 @@ def _shared_keys(values: dict[str, Any]) -> Iterator[str]:
             owners.setdefault(key, action)
 
 
+def _logs(document: dict[str, Any], problems: dict[str, None]) -> dict[str, str]:
+    """Return the globs of `[agents.NAME] log`; what is wrong with them is added to `problems`."""
+    tables = document.get("agents", {})
+    if type(tables) is not dict:
+        problems["agents: a table is needed"] = None
+        return {}
+    logs = {}
+    for name, table in tables.items():
+        log = table.get("log") if type(table) is dict else None
+        if type(log) is str and log.startswith(("~/", "/")):
+            logs[name] = log
+        else:
+            problems[f"agents.{name}.log: a glob that begins with ~/ or / is needed"] = None
+    return logs
+
+
 def look_up(document: dict[str, Any]) -> Options:
     """Return the options of a parsed config.toml; one that is missing or wrong has its default."""
     values: dict[str, Any] = {}
     problems: dict[str, None] = {}  # in order, each once
+    wrong: set[str] = set()
     for option in OPTIONS:
         values[option.key] = option.default
         for key in (option.key, *option.places):
@@ -286,6 +309,8 @@ def look_up(document: dict[str, Any]) -> Options:
                 values[option.key] = option.check(value)
             except ValueError as error:
                 problems[f"{key}: {error}"] = None
+                wrong.add(option.key)
             break
     problems |= dict.fromkeys(_shared_keys(values))
-    return Options(values, tuple(problems), tuple(_unknown(document)))
+    logs = _logs(document, problems)
+    return Options(values, tuple(problems), tuple(_unknown(document)), frozenset(wrong), logs)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import ujson
 
-from seance_tools.state.tables import KINDS, Change, Row, Tables
+from seance_tools.state.tables import KINDS, Change, Key, Row, Tables
 
 SCHEMA = 1
 Values = tuple[str | int | float | None, ...]  # of one statement
@@ -82,6 +82,8 @@ class Store:
         self.path = path
         self.degraded = ""
         self.set_aside = ""  # where an unreadable file went
+        self.unreadable = 0  # rows that were left out when it was loaded
+        self._unwritten: list[Values] = []  # history of a time in which nothing could be saved
         self._database: sqlite3.Connection | None = None
         try:
             self._open()
@@ -136,35 +138,55 @@ class Store:
             self._database = None
 
     def load(self) -> Iterator[tuple[str, Row]]:
-        """Yield (kind, row) of every row, in the order they were first written."""
+        """Yield (kind, row) of every row, in the order they were first written; a bad one stops no other."""
         if self._database is None:
             return
         try:
             for kind, row in self._database.execute("SELECT kind, row FROM row ORDER BY id"):
-                if kind in KINDS:
-                    yield kind, ujson.loads(row)
+                if kind not in KINDS:
+                    continue
+                try:
+                    value = ujson.loads(row)
+                except ValueError:
+                    value = None
+                if isinstance(value, dict) and all(name in value for name in KINDS[kind]):
+                    yield kind, value
+                else:
+                    self.unreadable += 1
         except sqlite3.DatabaseError:
             self._database.close()
             self._database = None
             self._begin_anew()
 
-    def write(self, changes: Iterable[Change], now: float) -> None:
-        """Write changes in one transaction; a failure turns the store degraded and is not raised."""
-        if self._database is None:
-            return
-        last = {(change.kind, change.key): change for change in changes}
+    def write(self, changes: Sequence[Change], now: float) -> None:
+        """Write changes in one transaction; a failure turns the store degraded and is not raised.
+
+        While it is degraded the history is kept in memory, the rows are in the tables anyway.
+        """
         history = [line for line in (transition(change, now) for change in changes) if line]
-        sets: list[Values] = []
-        clears: list[Values] = []
-        for (kind, key), change in last.items():
-            name = _name(key)
+        if self._database is None:
+            self._unwritten += history
+            del self._unwritten[:-_HISTORY_LINES]
+            return
+        last: dict[tuple[str, Key], Change] = {}
+        cleared: set[tuple[str, Key]] = set()  # on the way: what is set again then is a new row
+        for change in changes:
+            name = (change.kind, change.key)
             if change.row is None:
-                clears.append((kind, name))
-            else:
-                sets.append((kind, name, ujson.dumps(change.row)))
+                cleared.add(name)
+            if name in cleared:
+                last.pop(name, None)
+            last[name] = change
+        clears: list[Values] = [(kind, _name(key)) for kind, key in cleared]
+        sets: list[Values] = [
+            (kind, _name(key), ujson.dumps(change.row))
+            for (kind, key), change in last.items()
+            if change.row is not None
+        ]
         try:
             self._transaction(sets, clears, history)
         except sqlite3.Error as error:
+            self._unwritten += history
             self._fail(error)
 
     def _transaction(self, sets: list[Values], clears: list[Values], history: list[Values]) -> None:
@@ -186,10 +208,10 @@ class Store:
     def history(self, wanted: dict[str, str | float | None], limit: int) -> list[Row]:
         """Return transitions, oldest first, the newest `limit` of them.
 
-        wanted: since, until, agent, session, surface_id; None for any.
+        wanted: since, until, agent, session, surface_id; None for any. Raises OSError while degraded.
         """
         if self._database is None:
-            return []
+            raise OSError(f"the history cannot be read: {self.degraded}")
         found = self._database.execute(_QUERY, {**wanted, "limit": limit})
         columns = [column[0] for column in found.description]
         return [dict(zip(columns, line, strict=True)) for line in reversed(found.fetchall())]
@@ -206,7 +228,9 @@ class Store:
             self._database.execute("BEGIN IMMEDIATE")
             self._database.execute("DELETE FROM row")
             self._database.executemany(_SET, rows)
+            self._database.executemany(_HISTORY, self._unwritten)
             self._database.execute("COMMIT")
+            self._unwritten.clear()
         except (OSError, sqlite3.Error) as error:
             self._fail(error)
             return False

@@ -26,7 +26,7 @@ _FIELDS = (
 
 def _tmux(environ: Mapping[str, str]) -> Place | None:
     pane, parts = environ.get("TMUX_PANE", ""), environ.get("TMUX", "").rsplit(",", 2)
-    if not pane.startswith("%") or len(parts) != 3 or not parts[1].isdigit():
+    if not pane.startswith("%") or len(parts) != 3 or not (parts[1].isascii() and parts[1].isdecimal()):
         return None
     socket, pid, session = parts[0], int(parts[1]), parts[2]
     started = start_time(pid)

@@ -1,13 +1,14 @@
 """The wire: frames, requests, replies and errors. Bytes in, values out; no I/O.
 
 A frame is one JSON object on one line. `Framer` turns bytes into lines with bounds; `decode` turns a line
-into a request; `reply`, `failure` and `event` turn values into lines. See seance-protocol(7).
+into a request; `reply`, `failure` and `encode` turn values into lines. See seance-protocol(7).
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import ujson
@@ -51,6 +52,18 @@ class Request(NamedTuple):
     id: Id
     method: str
     params: dict[str, Any]
+    caller: dict[str, Any] = {}  # noqa: RUF012 - never altered
+
+    def with_caller(self, takes: Collection[str]) -> dict[str, Any]:
+        """Return the parameters, with those of `caller` that the method takes where the ids are not given.
+
+        takes: names of the method's parameters. `caller` stands beside params in a request and tells the
+        pane it comes from, whatever the method; explicit ids win.
+        """
+        if not self.caller or "workspace_id" in self.params or "surface_id" in self.params:
+            return self.params
+        told = {name: value for name, value in self.caller.items() if name in takes}
+        return {**told, **self.params}
 
 
 class Framer:
@@ -111,7 +124,7 @@ class Framer:
 
 
 def _depth_over(text: str) -> bool:
-    """Return True if brackets outside strings nest deeper than allowed; ujson itself goes to 1,024."""
+    """Return True if brackets outside strings nest deeper than allowed."""
     if text.count("[") + text.count("{") <= _MAX_DEPTH:
         return False
     depth = 0
@@ -217,11 +230,18 @@ def decode(line: bytes) -> Request:
         params = {}
     elif type(params) is not dict:
         raise WireError("invalid_request", "params: an object is needed", "params", request_id)
+    caller = value.get("caller")
+    if caller is None:
+        caller = {}
+    elif type(caller) is not dict:
+        raise WireError("invalid_request", "caller: an object is needed", "caller", request_id)
     try:
         check_value(params)
+        if caller:
+            check_value(caller)
     except ValueError as error:
         raise WireError("parse_error", str(error), None, request_id) from None
-    return Request(request_id, method, params)
+    return Request(request_id, method, params, caller)
 
 
 def encode(value: Any) -> bytes:

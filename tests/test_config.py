@@ -24,7 +24,7 @@ def test_without_a_file_all_is_default(file: Path) -> None:
 
 def test_reads_the_file(file: Path) -> None:
     file.write_text("codebuff-hooks = false\n[codebuff]\nidle-timeout = 2\n")
-    values, problems, _ = read(file)
+    values, problems, *_ = read(file)
     assert problems == ()
     assert values["codebuff-hooks"] is False
     assert values["codebuff.idle-timeout"] == 2.0
@@ -40,7 +40,7 @@ def test_a_wrong_value_is_a_problem_with_the_path_and_the_key(file: Path) -> Non
 )
 def test_a_file_that_cannot_be_parsed_is_one_problem(file: Path, content: bytes) -> None:
     file.write_bytes(content)
-    values, problems, _ = read(file)
+    values, problems, *_ = read(file)
     assert values == look_up({}).values
     assert len(problems) == 1
     assert problems[0].startswith(f"cannot read {file}: ")

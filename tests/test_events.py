@@ -19,7 +19,7 @@ def seqs(data: bytes) -> list[int]:
 
 
 def overrun(queue: Queue) -> bool:
-    return queue.overrun
+    return queue.lagging or queue.overfull
 
 
 def test_changes_are_numbered_without_gaps_and_private_ones_not_shown() -> None:
@@ -94,3 +94,14 @@ def test_coalescing_keeps_a_busy_status_within_bounds() -> None:
         queue.add(Event(seq, status(seq % 7)))
     assert not overrun(queue)
     assert seqs(queue.take(1 << 20)) == [9999]
+
+
+def test_a_replay_may_be_of_any_size_until_it_is_read() -> None:
+    queue = Queue(TOPICS, limit_bytes=100)
+    queue.replay(Event(seq, log(seq)) for seq in range(1, 11))
+    queue.add(Event(11, log(11)))
+    assert not overrun(queue)
+    assert len(seqs(queue.take(1 << 20))) == 11
+    queue.add(Event(12, log(12)))
+    queue.add(Event(13, log(13)))
+    assert queue.overfull

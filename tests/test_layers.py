@@ -19,6 +19,7 @@ CORE = (
     "activity",
     "state.tables",
     "methods",
+    "spoolfile",
     "turns",
     "state",
     "events",
@@ -26,7 +27,7 @@ CORE = (
 )
 LEVELS = [
     *((name,) for name in (*NAMES, *CORE)),
-    ("child", "config", "watch", "listen", "store"),
+    ("child", "config", "watch", "listen", "spool", "store"),
     ("liveness", "client"),
     ("terminals", "fast"),
     ("broker", "ctl", "sidebar", "codebuff"),

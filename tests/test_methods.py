@@ -27,7 +27,12 @@ WRONG: dict[str, Any] = {
 }
 
 
+LISTS = {"states": ["idle"], "topics": ["status"]}
+
+
 def right(param: Param) -> Any:
+    if param.type == "array":
+        return LISTS[param.name]
     return RIGHT.get(param.type, param.type.split("|", maxsplit=1)[0])
 
 

@@ -33,6 +33,11 @@ def test_every_default_passes_its_own_check_and_every_row_has_help() -> None:
         ({"codebuff": {"idle-timeout": 3}}, "codebuff.idle-timeout", 3.0),
         ({"codebuff": {"idle-timeout": 0.5}}, "codebuff.idle-timeout", 0.5),
         ({"socket": {"path": "/x"}}, "socket.path", "/x"),
+        ({"sidebar": {"keys": {"sort": "x"}}}, "sidebar.keys.sort", ["x"]),
+        ({"sidebar": {"keys": {"sort": ["tab", "é", "tab"]}}}, "sidebar.keys.sort", ["tab", "é"]),
+        ({"sidebar": {"keys": {"sort": []}}}, "sidebar.keys.sort", []),
+        ({"sidebar": {"colors": {"idle": "#00fF12"}}}, "sidebar.colors.idle", "#00fF12"),
+        ({"sidebar": {"colors": {"idle": 255}}}, "sidebar.colors.idle", 255),
     ],
 )
 def test_values(document: dict[str, Any], key: str, value: Any) -> None:
@@ -70,6 +75,26 @@ def test_what_is_wrong_is_named_once_and_has_its_default(document: dict[str, Any
     assert problem in options.problems
     assert len(set(options.problems)) == len(options.problems)
     assert options.values == look_up({}).values
+
+
+@pytest.mark.parametrize("value", [1, ["xx"], [1], " ", "", "\t", "\u0301\u0301", "ctrl-x", True])
+def test_what_is_no_key_of_the_sidebar(value: Any) -> None:
+    [problem] = look_up({"sidebar": {"keys": {"sort": value}}}).problems
+    assert problem.startswith("sidebar.keys.sort: ")
+
+
+@pytest.mark.parametrize("value", ["#12345", "#12345g", "pink", -1, 256, True, [1], 1.5])
+def test_what_is_no_colour(value: Any) -> None:
+    [problem] = look_up({"sidebar": {"colors": {"idle": value}}}).problems
+    assert problem.startswith('sidebar.colors.idle: "#rrggbb", a number from 0 to 255')
+
+
+def test_a_key_for_two_actions_is_told_but_a_default_yields() -> None:
+    keys = {"sort": ["x", "n"], "fold": "x"}
+    assert look_up({"sidebar": {"keys": keys}}).problems == (
+        "sidebar.keys.fold: 'x' is the key of sort already",
+    )
+    assert look_up({"sidebar": {"keys": {"sort": "n"}}}).problems == ()
 
 
 def test_unknown_keys_are_told_and_change_nothing() -> None:

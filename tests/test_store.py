@@ -161,3 +161,37 @@ def test_what_was_acknowledged_survives_kill_9(path: str) -> None:
         numbers = [row["number"] for _, row in Store(path).load()]
         assert numbers == list(range(1, len(numbers) + 1))
         assert len(numbers) >= acknowledged
+
+
+def test_a_row_that_is_cleared_and_set_again_is_a_new_one(path: str) -> None:
+    store = Store(path)
+    store.write([log(1), log(2)], 1.0)
+    store.write([Change("log", (1, 1), None), log(3), log(1)], 1.0)
+    assert [row["number"] for _, row in store.load()] == [2, 3, 1]
+
+
+@pytest.mark.parametrize("row", ["{", "{}", "[]", '{"workspace_id": 1}', "5"])
+def test_a_bad_row_stops_no_other(path: str, row: str) -> None:
+    store = Store(path)
+    store.write([log(1), log(2)], 1.0)
+    store.close()
+    database = sqlite3.connect(path)
+    database.execute("UPDATE row SET row = ? WHERE id = 1", (row,))
+    database.commit()
+    database.close()
+    store = Store(path)
+    assert [row["number"] for _, row in store.load()] == [2]
+    assert store.unreadable == 1
+
+
+def test_the_history_of_a_degraded_time_is_not_lost(path: str) -> None:
+    os.makedirs(path)
+    store = Store(path)
+    first = agent("running", 10.0)
+    store.write([first], 10.0)
+    with pytest.raises(OSError, match="cannot be read"):
+        store.history({}, 10)
+    os.rmdir(path)
+    assert store.recover(Tables())
+    anyone = dict.fromkeys(("since", "until", "agent", "session", "surface_id"))
+    assert [line["state"] for line in store.history(anyone, 10)] == ["running"]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import errno
 import logging
 import os
+import resource
 import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
 from seance_tools import liveness, names, terminals, wire
 from seance_tools.events import Event, Feed
-from seance_tools.methods import Method, validate
+from seance_tools.methods import Method, takes, validate
 from seance_tools.options import Options
 from seance_tools.state import calls, metadata, sessions
 from seance_tools.state.places import Caller, Context, place_panes
@@ -20,6 +23,7 @@ from seance_tools.store import Store
 
 log = logging.getLogger("seance-broker")
 RECOVER_SECONDS = 5.0
+ASK_SECONDS = 5.0  # between looks at processes that have no pidfd
 TMUX_DELAY = 0.1  # panes that come and go together are listed once
 
 
@@ -33,9 +37,13 @@ class Core:
         self.publish = publish
         self.listeners: set[Callable[[list[Change]], None]] = set()
         self.warnings: list[str] = []
+        self.spool: Row = {}  # what the intake tells of itself
+        self.clients = 0  # connections; the server counts them
         self.started = time.time()
         self.counters = dict.fromkeys(("requests", "refused", "faults", "slow_consumers"), 0)
         self._watched: dict[tuple[int, int | None], int] = {}
+        self._recovering = False
+        self._unwatchable: set[tuple[int, int]] = set()  # processes without a pidfd: asked every few seconds
         self._expiry: asyncio.TimerHandle | None = None
         self._expires_at: float | None = None
         self._listing: dict[str, asyncio.TimerHandle] = {}
@@ -45,20 +53,24 @@ class Core:
         """Take up the state of the last run; what ended meanwhile goes. Needs the running loop."""
         for kind, row in self.store.load():
             self.tables.apply(kind, row)
+        if self.store.unreadable:
+            log.error("%d rows of the database could not be read and were left out", self.store.unreadable)
         if self.store.set_aside:
             log.error("the database could not be read; it was put aside as %s", self.store.set_aside)
         for process in sessions.processes(self.tables):
             self._watch(*process)
         metadata.expire(self.tables, time.time())
+        sessions.expire(self.tables, time.time())
         for row in list(self.tables.all("surface")):
             self._list_panes(row["place"])
         self.commit()
 
     def configure(self, options: Options) -> None:
-        """Take over config.toml; where it cannot be read, the last one that could stays in force."""
+        """Take over config.toml; where it, or a key of it, is wrong, what was valid last stays in force."""
         broken = any(problem.startswith("cannot read") for problem in options.problems)
         old = self.tables.get("config")
-        values = self.tables.options if broken and old else options.values
+        kept = old["values"] if old else {}
+        values = {k: kept.get(k, v) if broken or k in options.wrong else v for k, v in options.values.items()}
         self.tables.options = values
         logging.getLogger().setLevel(values["broker.log-level"].upper())
         self.warnings = [*options.problems, *options.unknown]
@@ -69,17 +81,22 @@ class Core:
         """Read config.toml, and again whenever it changes."""
         from seance_tools import config, watch  # 25 ms that the first answer need not wait for
 
-        path = os.path.realpath(names.config_path(os.environ))  # dotfiles are often links
-        watcher = watch.Watcher(os.path.dirname(path), os.path.basename(path), self.warnings.append)
+        path = names.config_path(os.environ)
         loop = asyncio.get_running_loop()
+        watchers: dict[str, watch.Watcher] = {}
 
-        def changed() -> None:
-            watcher.changed()
+        def look() -> None:
+            # dotfiles are often links: both the link's place and the file's are watched
+            for place in {path, os.path.realpath(path)} - set(watchers):
+                watcher = watch.Watcher(os.path.dirname(place), os.path.basename(place), self.warnings.append)
+                watchers[place] = watcher
+                if watcher.fileno() >= 0:
+                    loop.add_reader(watcher.fileno(), look)
+            for watcher in watchers.values():
+                watcher.changed()
             self.configure(config.read(os.environ))
 
-        if watcher.fileno() >= 0:
-            loop.add_reader(watcher.fileno(), changed)
-        self.configure(config.read(os.environ))
+        look()
 
     def stop(self) -> None:
         """Close the store and let go of all processes."""
@@ -91,11 +108,16 @@ class Core:
 
     def call(self, request: wire.Request, method: Method) -> Row:
         """Do one request and return its result; the caller commits. Raises WireError."""
-        params = validate(method, request.params)
+        params = validate(method, request.with_caller(takes(method)))
         if params.get("pid") is not None:
-            params["start_time"] = liveness.start_time(params["pid"])
+            params["start_time"] = self._start_time(params["pid"])
         caller = self.caller(params)
-        result = calls.call(self.tables, method, params, Context(time.time(), caller))
+        before = self.tables.mark()
+        try:
+            result = calls.call(self.tables, method, params, Context(time.time(), caller))
+        except wire.WireError:
+            self.tables.undo(before)  # what is refused changes nothing
+            raise
         if params.get("pid") is not None:
             self._watch(params["pid"], params["start_time"])
         if caller.place is not None and method.name == "agent.hook":
@@ -111,7 +133,9 @@ class Core:
         texts = {
             name: value
             for name in names.PLACE_VARIABLES
-            if type(value := environ.get(name)) is str and len(value) <= names.LIMITS["text_characters"]
+            if type(value := environ.get(name)) is str
+            and value.isprintable()
+            and len(value) <= names.LIMITS["text_characters"]
         }
         place = terminals.recognise(texts, params.get("tty"), params.get("tty_session"))
         return Caller(params.get("surface_id"), params.get("workspace_id"), place)
@@ -121,6 +145,11 @@ class Core:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
+
+    def fault(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Note a fault that nobody caught: it is counted, logged, and the broker goes on."""
+        self.counters["faults"] += 1
+        log.error("fault: %s", context.get("message"), exc_info=context.get("exception"))
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -133,10 +162,10 @@ class Core:
         changes = self.tables.take_changes()
         if not changes:
             return
-        was_degraded = self.store.degraded
         self.store.write(changes, time.time())
-        if self.store.degraded and not was_degraded:
+        if self.store.degraded and not self._recovering:
             log.error("state cannot be saved: %s", self.store.degraded)
+            self._recovering = True
             asyncio.get_running_loop().call_later(RECOVER_SECONDS, self._recover)
         self._schedule_expiry()
         self.publish(self.feed.publish(changes))
@@ -145,6 +174,7 @@ class Core:
 
     def _recover(self) -> None:
         if self.store.recover(self.tables):
+            self._recovering = False
             log.info("state is saved again")
         else:
             asyncio.get_running_loop().call_later(RECOVER_SECONDS, self._recover)
@@ -154,15 +184,51 @@ class Core:
         if process in self._watched:
             return
         try:
+            self._need_descriptor()
             descriptor = liveness.open_process(pid, started) if started is not None else None
-        except OSError as error:
-            log.warning("cannot watch process %d: %s", pid, error.strerror)
+        except OSError as error:  # no descriptors left, or a thread's id
+            if started is None:
+                return
+            if not self._unwatchable:
+                log.warning("cannot watch process %d, so asking: %s", pid, error.strerror)
+                asyncio.get_running_loop().call_later(ASK_SECONDS, self._ask_processes)
+            self._unwatchable.add((pid, started))
             return
         if descriptor is None:
             sessions.process_ended(self.tables, pid, started)
             return
         self._watched[process] = descriptor
         asyncio.get_running_loop().add_reader(descriptor, self._process_ended, process)
+
+    def _ask_processes(self) -> None:
+        for pid, started in list(self._unwatchable):
+            with contextlib.suppress(OSError):
+                if liveness.start_time(pid) != started:
+                    self._unwatchable.discard((pid, started))
+                    sessions.process_ended(self.tables, pid, started)
+        self.commit()
+        if self._unwatchable:
+            asyncio.get_running_loop().call_later(ASK_SECONDS, self._ask_processes)
+
+    def _need_descriptor(self) -> None:
+        """Raise OSError if processes would take the descriptors that are kept back for files and clients."""
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - names.LIMITS["descriptors_kept_back"]
+        if len(self._watched) + self.clients >= limit:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    @staticmethod
+    def _start_time(pid: int) -> int | None:
+        try:
+            return liveness.start_time(pid)
+        except OSError as error:
+            raise wire.WireError(
+                "busy", f"process {pid} cannot be looked at: {error.strerror}", "pid"
+            ) from None
+
+    @property
+    def descriptors(self) -> int:
+        """How many descriptors processes take."""
+        return len(self._watched)
 
     def _process_ended(self, process: tuple[int, int | None]) -> None:
         descriptor = self._watched.pop(process)
@@ -175,7 +241,8 @@ class Core:
         self.commit()
 
     def _schedule_expiry(self) -> None:
-        due = metadata.next_expiry(self.tables)
+        dues = (metadata.next_expiry(self.tables), sessions.next_due(self.tables))
+        due = min((due for due in dues if due is not None), default=None)
         if due == self._expires_at:
             return
         if self._expiry:
@@ -188,6 +255,7 @@ class Core:
     def _expire(self) -> None:
         self._expires_at = None
         metadata.expire(self.tables, time.time())
+        sessions.expire(self.tables, time.time())
         self.commit()
         self._schedule_expiry()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import logging.handlers
 import os
@@ -15,6 +16,7 @@ import click
 
 from seance_tools import __version__, names
 from seance_tools.broker.core import Core
+from seance_tools.broker.intake import Intake
 from seance_tools.broker.server import Server
 from seance_tools.child import open_pidfd
 from seance_tools.listen import Place, Refused, holder
@@ -46,6 +48,9 @@ def broker(path: str | None, *, foreground: bool, stop: bool) -> None:
         if path:
             os.environ["SEANCE_SOCKET_PATH"] = path
         path = names.socket_path(os.environ)
+        os.umask(0o077)  # whatever we make is ours alone
+        if os.environ.get("SEANCE_LOG"):
+            os.environ["SEANCE_LOG"] = os.path.abspath(os.environ["SEANCE_LOG"])
         if stop:
             _stop(path)
         elif foreground:
@@ -100,22 +105,21 @@ def _detach(path: str) -> None:
         _serve(place, write)
     except Refused as error:
         os.write(write, str(error).encode())
-    except Exception:
+    except Exception as error:
         log.exception("ended by a fault")
+        with contextlib.suppress(OSError):  # closed once it served
+            os.write(write, f"ended by a fault: {error!r}".encode())
         raise
 
 
 def _log_to_file() -> None:
     default = os.path.join(names.state_directory(os.environ), "broker.log")
     target = os.environ.get("SEANCE_LOG") or default
-    mask = os.umask(0o077)
     try:
         os.makedirs(os.path.dirname(target) or ".", mode=0o700, exist_ok=True)
         handler = logging.handlers.RotatingFileHandler(target, maxBytes=LOG_BYTES, backupCount=1)
     except OSError:
         return  # a disk that cannot be written is told by system.health, there is nobody to tell it here
-    finally:
-        os.umask(mask)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logging.basicConfig(handlers=[handler], level=logging.INFO)
 
@@ -135,9 +139,13 @@ async def _run(place: Place, ready: int | None) -> None:
     store = Store(names.database_path(os.environ))
     server = Server(place.listen())
     server.core = core = Core(store, uuid.uuid4().hex[:16], server.publish)
+    loop.set_exception_handler(core.fault)
     core.start()
+    intake = Intake(core, names.spool_path(place.path), names.spool_link(os.environ, place.path))
+    intake.start()
     server.start()
     loop.call_soon(core.watch_config)
+    loop.call_soon(intake.watch)
     log.info("serving at %s, version %s", place.path, __version__)
     if ready is not None:
         os.write(ready, b"serving")
@@ -145,5 +153,6 @@ async def _run(place: Place, ready: int | None) -> None:
     began = time.monotonic()
     await ended.wait()
     server.stop()
+    await intake.stop()
     core.stop()
     log.info("stopped after %.0f s", time.monotonic() - began)

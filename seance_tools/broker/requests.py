@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sqlite3
 import time
 from collections.abc import Callable
 
@@ -15,7 +16,7 @@ from seance_tools import __version__, names, terminals, wire
 from seance_tools.broker.core import Core
 from seance_tools.methods import METHODS
 from seance_tools.names import LIMITS
-from seance_tools.state import sessions, surfaces, workspaces
+from seance_tools.state import notifications, sessions, surfaces, workspaces
 from seance_tools.state.places import Context, caller_ids, focusable
 from seance_tools.state.tables import Change, Row
 from seance_tools.wire import WireError
@@ -70,6 +71,8 @@ def system_health(core: Core, params: Row, answer: Answer) -> Row | None:
         warnings.append(f"state cannot be saved: {store.degraded}")
     if store.set_aside:
         warnings.append(f"the database could not be read; it was put aside as {store.set_aside}")
+    if core.spool.get("problem"):
+        warnings.append(core.spool["problem"])
     return {
         "status": "degraded" if store.degraded else "ok",
         "pid": os.getpid(),
@@ -86,6 +89,7 @@ def system_health(core: Core, params: Row, answer: Answer) -> Row | None:
             "degraded": store.degraded or None,
             "set_aside": store.set_aside or None,
         },
+        "spool": dict(core.spool),
         "warnings": warnings,
     }
 
@@ -93,7 +97,10 @@ def system_health(core: Core, params: Row, answer: Answer) -> Row | None:
 def history_query(core: Core, params: Row, answer: Answer) -> Row | None:
     """List how the agents' states changed."""
     wanted = {name: params[name] for name in ("since", "until", "agent", "session", "surface_id")}
-    return {"transitions": core.store.history(wanted, params["limit"])}
+    try:
+        return {"transitions": core.store.history(wanted, params["limit"])}
+    except (OSError, sqlite3.Error) as error:
+        raise WireError("not_supported", str(error)) from None
 
 
 def surface_focus(core: Core, params: Row, answer: Answer) -> Row | None:
@@ -120,6 +127,7 @@ async def _focus(core: Core, row: Row, client: str | None, answer: Answer) -> No
         return
     if core.tables.get("surface", row["id"]):
         workspaces.select(core.tables, surfaces.known(core.tables, row["id"])["workspace_id"], row["id"])
+        notifications.mark_seen(core.tables, surface_id=row["id"])
         core.commit()
     answer({})
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import resource
+import select
 import socket
 import struct
 from collections import deque
@@ -22,6 +24,11 @@ from seance_tools.wire import WireError
 
 log = logging.getLogger("seance-broker")
 CHUNK = 32 << 10  # larger writes to a peer that does not read are quadratic in asyncio
+SILENT_SECONDS = 1.0  # a subscriber who lags behind may read nothing for so long
+SLICE = 500  # requests of one client before others have their turn
+ANSWERS_BYTES = 1 << 20  # unread answers of one client, past which its requests wait
+ANSWERS_PENDING = 256  # the same for answers that are still to come, or wait behind one
+HANGUP_SECONDS = 1.0  # between looks whether a half-closed peer is gone; and to read its end
 ACCEPT_PAUSE = 1.0  # seconds without accepting once descriptors ran out
 _BUSY = wire.failure(None, WireError("busy", "too many connections"))
 
@@ -36,6 +43,10 @@ class Connection(asyncio.Protocol):
         self._transport: Any = None
         self._answers = bytearray()
         self._paused = False
+        self._backlog: deque[bytes | None] = deque()  # lines that are not answered yet
+        self._working = False
+        self._taken = 0  # bytes that went to the peer
+        self._lag: asyncio.TimerHandle | None = None
         self._slots: deque[bytearray] = deque()  # answers that wait for one before them
         self._pending: list[Answer] = []
         self._closing = False
@@ -47,32 +58,78 @@ class Connection(asyncio.Protocol):
         self._transport = transport
         self._transport.set_write_buffer_limits(high=CHUNK)
         self.server.connections.add(self)
+        self.server.core.clients = len(self.server.connections)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
         """Forget the client."""
         self.server.connections.discard(self)
+        self.server.core.clients = len(self.server.connections)
         self.server.subscribers.discard(self)
         for answer in self._pending:
             answer.abandon()
-        for timer in (self._half_line, self._heartbeat):
+        for timer in (self._half_line, self._heartbeat, self._lag):
             if timer:
                 timer.cancel()
 
     def data_received(self, data: bytes) -> None:
         """Answer every request that is complete now, after one commit for all of them."""
-        for line in self._framer.feed(data):
-            self._take(line)
+        lines = self._framer.feed(data)
+        self._backlog += lines
         if self._framer.hopeless:
             self._closing = True
+        self._watch_half_line(fresh=bool(lines))
+        self._work()
+
+    def _work(self) -> None:
+        """Answer what has come, a bounded part at a time: no client fills the memory or starves others.
+
+        What is left is done once the peer has read its answers, and after the others had their turn.
+        """
+        for _ in range(SLICE):
+            if not self._backlog or self._answers_wait():
+                break
+            self._take(self._backlog.popleft())
         self.server.core.commit()
         self.flush()
-        self._watch_half_line()
+        if self._transport.is_closing():
+            return
+        if self._backlog:
+            self._transport.pause_reading()
+            if not self._working and not self._answers_wait():
+                self._working = True
+                asyncio.get_running_loop().call_soon(self._work_on)
+        elif not self._paused:
+            self._transport.resume_reading()
+
+    def _work_on(self) -> None:
+        self._working = False
+        if not self._transport.is_closing():
+            self._work()
+
+    def _answers_wait(self) -> bool:
+        return len(self._answers) > ANSWERS_BYTES or len(self._slots) > ANSWERS_PENDING
 
     def eof_received(self) -> bool:
-        """Finish the answers before closing: `printf … | socat` closes its side first."""
+        """Finish the answers before closing: `printf … | socat` closes its side first.
+
+        A last line without its end counts. With the other side closed too, nobody waits any more.
+        """
         self._closing = True
-        self.flush()
+        self._backlog += self._framer.feed(b"\n") if self._framer.partial else []
+        self._work()
+        self._ask_for_hangup()
         return True
+
+    def _ask_for_hangup(self) -> None:
+        """Close once the peer is gone altogether; after a half-close the event loop no longer tells."""
+        if self._transport.is_closing():
+            return
+        poll = select.poll()
+        poll.register(self._transport.get_extra_info("socket").fileno(), 0)
+        if any(events & select.POLLHUP for _, events in poll.poll(0)):
+            self._transport.abort()
+        else:
+            asyncio.get_running_loop().call_later(HANGUP_SECONDS, self._ask_for_hangup)
 
     def pause_writing(self) -> None:
         """Keep answers and events here, and read no further requests, while the peer does not read."""
@@ -84,7 +141,7 @@ class Connection(asyncio.Protocol):
         self._paused = False
         self.flush()
         if not self._paused and not self._transport.is_closing():
-            self._transport.resume_reading()
+            self._work()
 
     def flush(self) -> None:
         """Write what waits: answers first, then events, as far as the peer reads."""
@@ -99,7 +156,8 @@ class Connection(asyncio.Protocol):
             else:
                 break
             self._transport.write(chunk)
-        if self._closing and not (self._answers or self._slots or self.queue):
+            self._taken += len(chunk)
+        if self._closing and not (self._answers or self._slots or self._backlog or self.queue):
             self._transport.close()
 
     def show(self, events: list[Event]) -> None:
@@ -107,14 +165,34 @@ class Connection(asyncio.Protocol):
         assert self.queue is not None
         for event in events:
             self.queue.add(event)
-        if not self._paused:
-            self.flush()
-        if self.queue.overrun:
-            self.server.core.counters["slow_consumers"] += 1
-            self.queue = None
-            self.server.subscribers.discard(self)
+        self.flush()
+        if self.queue.overfull:
+            self._cut_off()
+        elif self.queue.lagging and not self._lag:
+            self._lag = asyncio.get_running_loop().call_later(SILENT_SECONDS, self._look_at_lag, self._taken)
+
+    def _look_at_lag(self, taken: int) -> None:
+        """Cut off a subscriber who lags behind and has taken nothing since `taken`."""
+        self._lag = None
+        if not self.queue or not self.queue.lagging or self._transport.is_closing():
+            return
+        if self._taken == taken:
+            self._cut_off()
+        else:
+            self._lag = asyncio.get_running_loop().call_later(SILENT_SECONDS, self._look_at_lag, self._taken)
+
+    def _cut_off(self) -> None:
+        """End the connection of a subscriber that does not read, with a line that says so if one fits.
+
+        Behind half an answer none does. A peer that does not even read its end loses the rest.
+        """
+        self.server.core.counters["slow_consumers"] += 1
+        self.queue = None
+        self.server.subscribers.discard(self)
+        if not self._answers:
             self._transport.write(wire.encode({"event": "slow_consumer"}))
-            self._transport.close()
+        self._transport.close()
+        asyncio.get_running_loop().call_later(HANGUP_SECONDS, self._transport.abort)
 
     def _take(self, line: bytes | None) -> None:
         """Answer one line; behind an answer that is still to come, answers wait."""
@@ -167,16 +245,17 @@ class Connection(asyncio.Protocol):
         self._pending = [answer for answer in self._pending if not answer.given]
         while self._slots and self._slots[0]:
             self._answers += self._slots.popleft()
-        self.flush()
+        self._work()
 
     def _subscribe(self, params: dict[str, Any]) -> dict[str, Any]:
         core = self.server.core
         result, missed = initial(core.feed, core.tables, params)
         self.queue = Queue(params["topics"] or TOPICS)
-        for event in missed:
-            self.queue.add(event)
-        self.queue.overrun = False  # what was missed is bounded by the replay, not by the queue
+        self.queue.replay(missed)
         self.server.subscribers.add(self)
+        if self._heartbeat:
+            self._heartbeat.cancel()
+            self._heartbeat = None
         if params["heartbeat"]:
             self._beat(params["heartbeat"])
         return result
@@ -189,11 +268,15 @@ class Connection(asyncio.Protocol):
                 self.flush()
         self._heartbeat = asyncio.get_running_loop().call_later(seconds, self._beat, seconds)
 
-    def _watch_half_line(self) -> None:
-        if self._half_line:
+    def _watch_half_line(self, *, fresh: bool) -> None:
+        """Close a connection whose line is not complete some time after its first byte.
+
+        fresh: whether a line was completed, so that what is there now has only begun.
+        """
+        if self._half_line and (fresh or not self._framer.partial):
             self._half_line.cancel()
             self._half_line = None
-        if self._framer.partial and not self._transport.is_closing():
+        if self._framer.partial and not self._half_line and not self._transport.is_closing():
             loop = asyncio.get_running_loop()
             self._half_line = loop.call_later(LIMITS["half_line_seconds"], self._transport.close)
 
@@ -207,8 +290,7 @@ class Server:
         self.subscribers: set[Connection] = set()
         self._socket = sock
         self._tasks: set[asyncio.Task[Any]] = set()
-        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        self.limit = max(min(LIMITS["connections"], soft - LIMITS["descriptors_kept_back"]), 1)
+        self._descriptors = _raise_descriptor_limit()
 
     def start(self) -> None:
         """Begin to accept."""
@@ -240,7 +322,7 @@ class Server:
         client.setblocking(False)
         refusal = self._refusal(client)
         if refusal:
-            with client:
+            with client, contextlib.suppress(OSError):  # gone already
                 client.send(refusal, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
             return
         task = loop.create_task(loop.connect_accepted_socket(lambda: Connection(self), client))
@@ -252,4 +334,16 @@ class Server:
         _, uid, _ = struct.unpack("3i", client.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         if uid != os.getuid():
             return wire.failure(None, WireError("unauthorized", "this broker serves another user"))
-        return _BUSY if len(self.connections) >= self.limit else b""
+        free = self._descriptors - self.core.descriptors - len(self.connections)
+        full = len(self.connections) >= LIMITS["connections"] or free <= LIMITS["descriptors_kept_back"]
+        return _BUSY if full else b""
+
+
+def _raise_descriptor_limit() -> int:
+    """Raise the soft limit of open files towards the hard one, as far as is of use; return it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = LIMITS["connections"] + LIMITS["agents"] + 2 * LIMITS["descriptors_kept_back"]
+    if soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return soft

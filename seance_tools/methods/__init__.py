@@ -8,7 +8,7 @@ connections, the clock and the database.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from seance_tools.methods.params import LEVELS, NAME, REQUIRED, STATES, TEXT, Param
@@ -28,6 +28,7 @@ __all__ = [
     "Param",
     "closest",
     "find",
+    "takes",
     "validate",
 ]
 
@@ -40,6 +41,11 @@ _DEFAULTS = {
     row.name: {p.name: p.default for p in row.params if p.default is not REQUIRED} for row in METHODS
 }
 _REQUIRED = {row.name: tuple(p.name for p in row.params if p.default is REQUIRED) for row in METHODS}
+
+
+def takes(method: Method) -> Collection[str]:
+    """Return the names of a method's parameters, in all their spellings."""
+    return _PARAMS[method.name]
 
 
 def closest(name: str, known: Mapping[str, Any]) -> str:

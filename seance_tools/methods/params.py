@@ -16,6 +16,7 @@ TEXT = LIMITS["text_characters"]
 LEVELS = ("info", "progress", "success", "warning", "error")
 STATES = ("running", "idle", "needs_input", "error", "background", "unknown")
 
+_NUMBER = re.compile(r"-?[0-9]{1,40}(\.[0-9]{1,40})?([eE][-+]?[0-9]{1,3})?").fullmatch
 _DECIMAL = re.compile(r"-?[0-9]{1,18}").fullmatch
 
 Check = Callable[[Any], Any]
@@ -61,11 +62,8 @@ def number(name: str, help_text: str, default: Any = REQUIRED, *, low: float | N
     """Return a number parameter, at least `low` if given; decimal strings are taken too."""
 
     def check(value: Any) -> float:
-        if type(value) is str:
-            try:
-                value = float(value)
-            except ValueError:
-                raise ValueError("a number is needed") from None
+        if type(value) is str and _NUMBER(value):
+            value = float(value)
         if type(value) not in (int, float):
             raise ValueError("a number is needed")
         if value != value or value in (float("inf"), float("-inf")):
@@ -144,6 +142,8 @@ def array(name: str, help_text: str, choices: tuple[str, ...] = (), default: Any
             value = [item for item in value.split(",") if item]
         if type(value) is not list or not all(type(item) is str for item in value):
             raise ValueError("a list of strings is needed")
+        if not value:
+            raise ValueError("must not be empty")
         for item in value:
             if choices and item not in choices:
                 raise ValueError(f"{clean(item, 40)}: must be one of " + ", ".join(choices))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from seance_tools.methods.params import (
     LEVELS,
+    NAME,
     STATES,
     TEXT,
     Param,
@@ -20,6 +21,7 @@ from seance_tools.methods.params import (
 from seance_tools.state.tables import TOPICS
 
 _PID_HIGH = (1 << 31) - 1
+AGENT = 64  # characters; session keys hold it and a session's id beside it
 SOURCES = ("hook", "log", "screen", "process", "api", "activity")
 
 
@@ -54,7 +56,7 @@ SURFACE = CALLER
 WORKSPACE = integer("workspace_id", "id of the workspace")
 _KEY = string("key", "key of the status entry, usually the agent's name")
 _SESSION = (
-    string("session", "key of the agent's session, as agent.list shows it", None),
+    string("session", "key of the agent's session, as agent.list shows it", None, 2 * NAME),
     string("agent", "only sessions of this agent", None),
 )
 
@@ -243,7 +245,7 @@ METHODS = (
     Method(
         "agent.hook",
         (
-            string("agent", "the agent's name, known or not"),
+            string("agent", "the agent's name, known or not", limit=AGENT),
             string("event", "what happened: prompt-submit, stop …"),
             structure("payload", "what the agent said about it", None),
             *WHERE,

@@ -1,0 +1,253 @@
+"""The spool: the directory beside the socket where reports wait for the broker, one file each.
+
+A file counts once its writer has closed it. What is not a plain file of ours is never followed, opened for
+writing or waited for; it is put aside, beside the spool.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+import struct
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+HEAD_BYTES = 1 << 17  # of a file too large to be read: more than any header
+_NOT_NOW = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+_QUIET_SECONDS = 1.0  # of a file whose file system cannot say whether it is still being written
+_EVENT = struct.Struct("iIII")  # wd, mask, cookie, length of the name
+_READ_BYTES = 1 << 16
+_READS = 64  # in one go at most, so that a flood cannot keep us reading for ever
+
+
+class Unusable(Exception):
+    """The spool, or inotify on it, cannot be used; the message says why."""
+
+
+class OddFile(Exception):
+    """A file that is no report; the message says why."""
+
+
+class Entry(NamedTuple):
+    """A file that waits: when it was modified (ns), name, inode. They order by time, then by name."""
+
+    modified: int
+    name: str
+    inode: int
+
+
+class Content(NamedTuple):
+    """What a file holds; `whole` is false where it is too large and only its beginning was read."""
+
+    entry: Entry
+    data: bytes
+    whole: bool
+
+
+class Spool:
+    """The spool at `path`, made if needed; only one broker takes from it. Raises Unusable."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.aside = f"{path}-aside"
+        self._stuck: set[str] = set()  # can be neither read nor moved: told once
+        self._fd = _open(path)
+
+    def close(self) -> None:
+        """Let go of the spool; what waits in it stays."""
+        os.close(self._fd)
+
+    def finish(self) -> bool:
+        """Remove the spool if nothing is in it; returns whether it is gone."""
+        try:
+            os.rmdir(self.path)
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        return True
+
+    def entries(self) -> list[Entry]:
+        """Return what waits, the oldest first. Raises OSError if the spool cannot be read."""
+        found = []
+        with os.scandir(self._fd) as entries:
+            for entry in entries:
+                if entry.name.startswith(".") or entry.name in self._stuck:
+                    continue
+                with suppress(OSError):  # gone since it was listed
+                    status = entry.stat(follow_symlinks=False)
+                    found.append(Entry(status.st_mtime_ns, entry.name, status.st_ino))
+        return sorted(found)
+
+    def read(self, name: str, limit: int, *, closed: bool = True) -> Content | None:
+        """Return a file's content, None where it is gone; of more than `limit` bytes only the beginning.
+
+        closed: whether its writer is known to have closed it; else None too while it is being written.
+        Raises OddFile for what is no report, OSError where nothing can be read at the moment.
+        """
+        try:
+            descriptor = self._open_file(name)
+        except FileNotFoundError:
+            return None
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise OddFile("not a file")
+            if found.st_uid != os.getuid():
+                raise OddFile(f"belongs to another user ({found.st_uid})")
+            if not closed and _is_written(descriptor, found.st_mtime):
+                return None
+            whole = found.st_size <= limit
+            data = os.read(descriptor, found.st_size if whole else HEAD_BYTES)
+        except OSError as error:
+            raise OddFile(error.strerror or str(error)) from None
+        finally:
+            os.close(descriptor)
+        return Content(Entry(found.st_mtime_ns, name, found.st_ino), data, whole)
+
+    def _open_file(self, name: str) -> int:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+        try:
+            return os.open(name, flags, dir_fd=self._fd)
+        except OSError as error:
+            if error.errno in (errno.ENOENT, *_NOT_NOW):
+                raise
+            reason = "a symbolic link" if error.errno == errno.ELOOP else error.strerror
+            raise OddFile(reason) from None
+
+    def remove(self, names: Iterable[str]) -> list[str]:
+        """Remove files, in this order; returns those that cannot be, which are passed over from now on."""
+        stuck = []
+        for name in names:
+            try:
+                os.unlink(name, dir_fd=self._fd)
+            except FileNotFoundError:
+                pass
+            except OSError:
+                stuck.append(name)
+        self._stuck.update(stuck)
+        return stuck
+
+    def put_aside(self, name: str) -> str:
+        """Move a file or whatever it is out of the way; returns where it is now."""
+        target = os.path.join(self.aside, f"{time.time_ns()}-{name[-100:]}")
+        try:
+            with suppress(FileExistsError):
+                os.mkdir(self.aside, 0o700)
+            os.rename(name, target, src_dir_fd=self._fd)
+        except FileNotFoundError:
+            return target
+        except OSError:
+            self._stuck.add(name)
+            return os.path.join(self.path, name)
+        return target
+
+
+def _open(path: str) -> int:
+    """Return a locked descriptor of the directory at `path`, made with mode 0700 where there is none."""
+    while True:
+        try:
+            if os.path.islink(path):  # to the spool of a broker that config.toml sent elsewhere
+                os.unlink(path)
+            with suppress(FileExistsError):
+                os.mkdir(path, 0o700)
+                os.chmod(path, 0o700)  # a umask may have taken more than we want
+            descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError as error:
+            raise Unusable(f"the spool {path} cannot be used: {error.strerror}") from None
+        try:
+            found = os.fstat(descriptor)
+            if found.st_uid != os.getuid():
+                raise Unusable(f"the spool {path} belongs to another user")
+            os.fchmod(descriptor, 0o700)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with suppress(FileNotFoundError):  # else the last broker here has just removed it
+                if os.path.samestat(os.lstat(path), found):
+                    return descriptor
+        except BlockingIOError:
+            os.close(descriptor)
+            raise Unusable(f"the spool {path} is another broker's") from None
+        except Unusable:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _is_written(descriptor: int, modified: float) -> bool:
+    """Return whether somebody has the file open for writing: then no lease to read it is given."""
+    try:
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without leases
+        return time.time() - modified < _QUIET_SECONDS
+    fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    return False
+
+
+class Watch:
+    """Tells of files that are closed after writing or moved into a directory. Raises Unusable.
+
+    Only the bare binding of the inotify package is used; importing it costs 25 ms.
+    """
+
+    def __init__(self, path: str) -> None:
+        try:
+            from inotify import calls, constants
+        except (ImportError, OSError) as error:
+            raise Unusable(f"inotify cannot be loaded ({error})") from None
+        self._bits: Any = constants
+        above, self._name = os.path.split(path)
+        self._fd = -1
+        sysctl = "max_user_instances"
+        try:
+            self._fd = calls.inotify_init()
+            os.set_inheritable(self._fd, False)
+            os.set_blocking(self._fd, False)
+            sysctl = "max_user_watches"
+            mask = constants.IN_CLOSE_WRITE | constants.IN_MOVED_TO | constants.IN_ONLYDIR
+            calls.inotify_add_watch(self._fd, os.fsencode(path), mask)
+            # Whoever locks a directory has it open, and is not told by itself that it has been removed.
+            mask = constants.IN_DELETE | constants.IN_MOVED_FROM | constants.IN_ONLYDIR
+            self._above = calls.inotify_add_watch(self._fd, os.fsencode(above), mask)
+        except calls.InotifyError as error:
+            self.close()
+            if error.errno in (errno.ENOSPC, errno.EMFILE):
+                raise Unusable(f"the limit fs.inotify.{sysctl} is reached") from None
+            raise Unusable(f"inotify cannot be used: {os.strerror(error.errno)}") from None
+
+    def fileno(self) -> int:
+        """Return the descriptor that is readable when there is something to tell."""
+        return self._fd
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def take(self) -> tuple[list[str], bool, bool]:
+        """Return (files in the order they were closed, whether some are lost, whether the spool is gone)."""
+        names = []
+        lost = gone = False
+        for _ in range(_READS):
+            try:
+                data = os.read(self._fd, _READ_BYTES)
+            except BlockingIOError:
+                break
+            offset = 0
+            while offset < len(data):
+                wd, mask, _, length = _EVENT.unpack_from(data, offset)
+                offset += _EVENT.size
+                name = os.fsdecode(data[offset : offset + length].rstrip(b"\0"))
+                offset += length
+                lost |= bool(mask & self._bits.IN_Q_OVERFLOW)
+                if wd == self._above:
+                    gone |= name == self._name
+                elif name and not name.startswith(".") and not mask & self._bits.IN_ISDIR:
+                    names.append(name)
+        return names, lost, gone

@@ -2,10 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SHELL_FILES := bin/* wrappers/seance.sh wrappers/seance.bash tests/install-tools .ci/run
+SHELL_FILES := bin/* wrappers/seance.sh wrappers/seance.bash wrappers/seance.tmux wrappers/seance-tmux tests/install-tools .ci/run
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint generate generate-check picture clean
+.PHONY: help run test lint generate generate-check picture demo clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -41,6 +41,9 @@ generate: $(VENV)/run ## write the generated parts anew: shell functions, man pa
 
 generate-check: $(VENV)/run ## fail if a generated part is not up to date
 	$(BIN)/python -m seance_tools.docgen --check
+
+demo: $(VENV)/run ## watch the sidebar with four stand-in agents for a minute
+	@$(BIN)/seance-ctl demo
 
 picture: $(VENV)/dev ## make the README's picture of the sidebar anew
 	$(BIN)/python tests/picture.py

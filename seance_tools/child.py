@@ -123,13 +123,16 @@ def open_pidfd(pid: int) -> int:
     return descriptor
 
 
-def leave_monitor(work: Callable[[int], None]) -> None:
-    """Fork a process away that calls work(pidfd) and ends; the pidfd is this process's and outlives an exec.
+def leave_monitor(work: Callable[[int], None], pid: int = 0) -> None:
+    """Fork a process away that calls work(pidfd) and ends; the pidfd outlives an exec.
+
+    pid: of the process that the pidfd is of, 0 for this one.
 
     It has a session of its own, /dev/null for its standard streams and no other descriptor of ours, so
-    that neither the terminal nor a pipe ever waits for it. Raises OSError when it cannot be forked.
+    that neither the terminal nor a pipe ever waits for it. Raises OSError when it cannot be forked, or
+    there is no such process.
     """
-    pidfd = open_pidfd(os.getpid())
+    pidfd = open_pidfd(pid or os.getpid())
     try:
         middle = os.fork()
         if middle == 0:

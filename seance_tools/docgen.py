@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from seance_tools import names
+from seance_tools import names, spoolfile
 from seance_tools.agents import AGENTS
 from seance_tools.ctl.program import summary
 from seance_tools.ctl.table import COMMANDS, SILENT, flag
@@ -122,8 +123,31 @@ def states() -> str:
 
 def wrapped() -> str:
     """Return the shell functions' lines: every command of the agents that are watched by their logs."""
-    rows = [(command, agent.key) for agent in AGENTS if agent.log_root for command in agent.binaries]
-    return "".join(f"__seance_wrap {command} {key}-wrapper\n" for command, key in rows)
+    rows = [(command, agent.binaries[0]) for agent in AGENTS if agent.log_root for command in agent.binaries]
+    return "".join(f"__seance_wrap {command} {first}-wrapper\n" for command, first in rows)
+
+
+def replies() -> str:
+    """Return seance-hook's lines that print what an agent expects of its hooks."""
+    rows = [(agent.key, agent.reply) for agent in AGENTS if agent.reply]
+    return "".join(f"    {key}) printf '%s\\n' {shlex.quote(reply)} ;;\n" for key, reply in rows)
+
+
+def places() -> str:
+    """Return seance-hook's lines that report the variables which tell the pane."""
+    rows = names.PLACE_HEADERS.items()
+    return "".join(f'        add {header} "${{{variable}-}}"\n' for header, variable in rows)
+
+
+def agent_pids() -> str:
+    """Return seance-hook's lines that report an agent's process as its wrapper tells it."""
+    keys = [agent.key for agent in AGENTS if agent.log_root]
+    return "".join(f'        {key}) number Agent-Pid "${{SEANCE_{key.upper()}_PID-}}" ;;\n' for key in keys)
+
+
+def spool_headers() -> str:
+    """Return the headers of a file in the spool as roff."""
+    return _entries(iter(spoolfile.HEADERS.items()))
 
 
 PARTS: dict[str, Callable[[], str]] = {
@@ -138,6 +162,10 @@ PARTS: dict[str, Callable[[], str]] = {
     "options": options,
     "keys": keys,
     "states": states,
+    "replies": replies,
+    "places": places,
+    "agent-pids": agent_pids,
+    "spool-headers": spool_headers,
 }
 
 

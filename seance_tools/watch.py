@@ -48,7 +48,7 @@ def _load() -> tuple[Any, Any]:
     return calls, constants
 
 
-def _list(path: str, suffix: str) -> tuple[dict[str, Signature], frozenset[str]]:
+def _list(path: str, suffix: str | tuple[str, ...]) -> tuple[dict[str, Signature], frozenset[str]]:
     """Return the files ending in `suffix` with signatures, and the subdirectories; links are not followed."""
     files, folders = {}, set()
     with os.scandir(path) as entries:
@@ -70,12 +70,12 @@ def _written(before: Signature | None, after: Signature) -> bool:
 
 
 class Watcher:
-    """The files below `root` whose names end in `suffix`.
+    """The files below `root` whose names end in `suffix`, or in one of several.
 
     warn: called once with one line when inotify cannot be used and slow looking begins.
     """
 
-    def __init__(self, root: str, suffix: str, warn: Callable[[str], None]) -> None:
+    def __init__(self, root: str, suffix: str | tuple[str, ...], warn: Callable[[str], None]) -> None:
         self._root = os.path.normpath(root)
         self._suffix = suffix
         self._warn = warn
@@ -100,6 +100,10 @@ class Watcher:
     def timeout(self) -> float | None:
         """Return the seconds until `changed` should be asked again by itself; None where `fileno` tells."""
         return None if self._fd >= 0 else max(self._next_look - time.monotonic(), 0.0)
+
+    def files(self) -> dict[str, Signature]:
+        """Return the matching files as last seen."""
+        return {path: seen for row in self._directories.values() for path, seen in row.files.items()}
 
     def close(self) -> None:
         """Stop watching."""
@@ -303,16 +307,30 @@ def _reason(code: int, sysctl: str) -> str:
 
 def holders(path: str) -> dict[str, int]:
     """Return which processes have a file open: `/proc/<pid>/fd/<n>` → pid, as far as this user may see."""
-    found = {}
-    for pid in filter(str.isdecimal, os.listdir("/proc")):
-        try:
-            descriptors = os.listdir(f"/proc/{pid}/fd")
-        except OSError:
-            continue  # ended meanwhile, or another user's
-        for descriptor in descriptors:
+    pids = map(int, filter(str.isdecimal, os.listdir("/proc")))
+    return {link: pid for pid in pids for link in links(pid, path)}
+
+
+def links(pid: int, path: str) -> list[str]:
+    """Return the descriptors, as links in /proc, by which a process has a file open."""
+    try:
+        descriptors = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return []  # ended meanwhile, or another user's
+    found = (f"/proc/{pid}/fd/{descriptor}" for descriptor in descriptors)
+    return [link for link in found if leads_to(link, path)]
+
+
+def open_files(pid: int, suffix: str) -> set[tuple[int, int]]:
+    """Return (device, inode) of the files whose names end in `suffix` that a process has open."""
+    found = set()
+    with contextlib.suppress(OSError):  # it ended meanwhile, or is another user's
+        for descriptor in os.listdir(f"/proc/{pid}/fd"):
             link = f"/proc/{pid}/fd/{descriptor}"
-            if leads_to(link, path):
-                found[link] = int(pid)
+            with contextlib.suppress(OSError):  # closed meanwhile
+                if os.readlink(link).endswith(suffix):
+                    status = os.stat(link)
+                    found.add((status.st_dev, status.st_ino))
     return found
 
 

@@ -1,25 +1,20 @@
-"""Makes docs/sidebar.svg: the real sidebar and broker, drawn as a terminal shows them. `make picture`."""
+"""Makes docs/sidebar.svg: what the real sidebar shows of a real broker. `make picture`."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
 import time
-from html import escape
 from pathlib import Path
 from typing import Any
 
 from seance_tools import names
 from seance_tools.client import Connection
 from tests.conftest import answers
-from tests.sidebar.pane import Pane
 from tests.support import eventually, sealed_environment
 
-COLUMNS, ROWS = 36, 22
-WIDTH, HEIGHT = 8.4, 18  # of a character, in pixels
-GROUND, INK = "#1b1d23", "#d7dae0"
+COLUMNS = 38
 TARGET = Path(__file__).parent.parent / "docs" / "sidebar.svg"
 
 
@@ -51,49 +46,21 @@ def tell(connection: Connection) -> None:
     connection.request("workspace.select", {"workspace_id": 1})
 
 
-def colour(value: str, default: str) -> str:
-    return default if value == "default" else value if value.startswith("#") else f"#{value}"
-
-
-def svg(screen: Any) -> str:
-    """Return the emulator's screen as an SVG."""
-    width, height = COLUMNS * WIDTH + 20, ROWS * HEIGHT + 20
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" font-size="14"'
-        ' font-family="DejaVu Sans Mono, Menlo, Consolas, monospace">',
-        "<title>seance-sidebar: what three workspaces' agents are doing</title>",
-        f'<rect width="100%" height="100%" rx="6" fill="{GROUND}"/>',
-    ]
-    for row in range(ROWS):
-        for column in range(COLUMNS):
-            cell = screen.buffer[row][column]
-            if cell.data.strip():
-                weight = ' font-weight="bold"' if cell.bold else ""
-                lines.append(
-                    f'<text x="{10 + column * WIDTH:g}" y="{24 + row * HEIGHT}" fill="{colour(cell.fg, INK)}"'
-                    f"{weight}>{escape(cell.data)}</text>"
-                )
-    return "\n".join([*lines, "</svg>", ""])
-
-
 def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
-        environ = sealed_environment(Path(directory)) | {"COLORTERM": "truecolor", "LANG": "C.UTF-8"}
+        environ = sealed_environment(Path(directory)) | {"LANG": "C.UTF-8", "COLUMNS": str(COLUMNS)}
         environ["HOME"] = "/home/you"
         broker = subprocess.Popen([sys.executable, "-m", "seance_tools.broker", "--foreground"], env=environ)
         try:
             eventually(lambda: answers(names.socket_path(environ)))
             with Connection(names.socket_path(environ)) as connection:
                 tell(connection)
-            pane = Pane(environ, size=(COLUMNS, ROWS))
-            pane.shows("rate limit")
-            TARGET.write_text(svg(pane.screen))
-            pane.close()
+            command = [sys.executable, "-m", "seance_tools.sidebar", "--once", "--svg"]
+            TARGET.write_bytes(subprocess.run(command, env=environ, capture_output=True, check=True).stdout)
         finally:
             broker.terminate()
             broker.wait()
 
 
 if __name__ == "__main__":
-    os.environ.pop("NO_COLOR", None)
     main()

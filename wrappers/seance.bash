@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Séance Tools for bash: codebuff, started at the prompt, shows in the sidebar.
+# Séance Tools for bash: codebuff, freebuff and pool, started at the prompt, show in the sidebar.
 #
 # Source this from ~/.bashrc. It defines functions, prints nothing and changes no options or traps.
 # `command codebuff` goes past it. Where Séance Tools is not on PATH, the programs beside this file are used:
@@ -61,6 +61,8 @@ function __seance_wrap {
 # --- begin generated: agents
 __seance_wrap codebuff codebuff-wrapper
 __seance_wrap cb codebuff-wrapper
+__seance_wrap freebuff freebuff-wrapper
+__seance_wrap pool pool-wrapper
 # --- end generated
 
 for __seance_name in seance seance-ctl seance-sidebar; do

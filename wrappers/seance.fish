@@ -1,4 +1,4 @@
-# Séance Tools for fish: codebuff, started at the prompt, shows in the sidebar.
+# Séance Tools for fish: codebuff, freebuff and pool, started at the prompt, show in the sidebar.
 #
 # Source this from ~/.config/fish/config.fish. It defines functions and prints nothing.
 # `command codebuff` goes past it. Where Séance Tools is not on PATH, the programs beside this file are used:
@@ -55,6 +55,8 @@ end
 # --- begin generated: agents
 __seance_wrap codebuff codebuff-wrapper
 __seance_wrap cb codebuff-wrapper
+__seance_wrap freebuff freebuff-wrapper
+__seance_wrap pool pool-wrapper
 # --- end generated
 
 for __seance_name in seance seance-ctl seance-sidebar

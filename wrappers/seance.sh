@@ -1,8 +1,8 @@
 # shellcheck shell=sh
-# Séance Tools for POSIX shells: codebuff, started at the prompt, shows in the sidebar.
+# Séance Tools for POSIX shells: codebuff, freebuff and pool, started at the prompt, show in the sidebar.
 #
 # Source this from the file that ENV names. It defines functions, prints nothing and changes no options.
-# `command codebuff` goes past it. codebuff-wrapper has to be on PATH; without it the agent runs as always.
+# `command codebuff` goes past it. The wrappers have to be on PATH; without them the agents run as always.
 
 __seance_status=$?
 
@@ -69,6 +69,8 @@ __seance_wrap() {
 # --- begin generated: agents
 __seance_wrap codebuff codebuff-wrapper
 __seance_wrap cb codebuff-wrapper
+__seance_wrap freebuff freebuff-wrapper
+__seance_wrap pool pool-wrapper
 # --- end generated
 
 # The status before this file stays, but a shell that ends at the first failure must not end here.

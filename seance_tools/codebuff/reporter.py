@@ -1,9 +1,9 @@
-"""Tells the broker the present state of one session, whatever the broker is doing."""
+"""Tells the broker what one session does at present, whatever the broker is doing."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from seance_tools import client, names
@@ -11,6 +11,7 @@ from seance_tools.wire import WireError
 
 ANSWER_SECONDS = 1.0  # patience with a broker that hangs
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0  # seconds between attempts to reach one; doubled each time
+KINDS = ("state", "doing", "subagents")  # of reports, in the order in which they are told
 FAULTS = (client.NoBroker, OSError, ValueError)  # of a broker that is absent, hangs or talks nonsense
 
 
@@ -27,18 +28,35 @@ class Reporter:
         self._path = path
         self._base = base
         self._connection: client.Connection | None = None
-        self._present: dict[str, Any] = {}  # the last report of a state
-        self._told = True  # whether the broker knows it
+        self._present: dict[str, dict[str, Any]] = {}  # kind: the last report of it
+        self._untold: list[str] = []  # kinds that the broker does not know yet
         self._notes: list[dict[str, Any]] = []
         self._retry_at = 0.0
         self._pause = FIRST_PAUSE
         self._allowed = autostart
         self._autostart = autostart  # whether the next attempt starts one
 
-    def state(self, event: str, at: float) -> None:
-        """Take in a new state, for `deliver` to tell. at: seconds since 1970."""
-        self._present = {**self._base, "event": event, "at": at}
-        self._told = False
+    def state(self, event: str, at: float, *, source: str = "", **payload: Any) -> None:
+        """Take in a new state, for `deliver` to tell. at: seconds since 1970. What it did is over by that."""
+        self._present.pop("doing", None)
+        self._take("state", event, at, source, payload)
+
+    def doing(self, text: str, at: float, *, source: str = "") -> None:
+        """Take in what the session does, "" where that is not known any more."""
+        self._take("doing", "pre-tool-use", at, source, {"status": text} if text else {})
+
+    def subagents(self, ids: Iterable[str], at: float, *, source: str = "") -> None:
+        """Take in which sub-agents are at work."""
+        self._take("subagents", "subagent-update", at, source, {"subagents": list(ids)})
+
+    def _take(self, kind: str, event: str, at: float, source: str, payload: dict[str, Any]) -> None:
+        params = {**self._base, "event": event, "at": at}
+        if source:
+            params["source"] = source
+        if payload:
+            params["payload"] = {**params.get("payload", {}), **payload}
+        self._present[kind] = params
+        self._untold = [known for known in KINDS if known in (kind, *self._untold) and known in self._present]
 
     def note(self, message: str) -> None:
         """Take in a line for the workspace's log, for `deliver` to tell."""
@@ -51,16 +69,16 @@ class Reporter:
 
     def timeout(self, now: float) -> float | None:
         """Return the seconds until `deliver` has something to do; None if nothing is left to tell."""
-        return None if self._told and not self._notes else max(self._retry_at - now, 0.0)
+        return None if not self._untold and not self._notes else max(self._retry_at - now, 0.0)
 
     def deliver(self, now: float) -> None:
         """Tell what has not been told, if it is time to try. now: seconds of a steady clock."""
         if self.timeout(now) != 0.0:
             return
         try:
-            if not self._told:
-                self._ask(self._present)
-                self._told = True
+            while self._untold:
+                self._ask(self._present[self._untold[0]])
+                del self._untold[0]
             while self._notes:
                 self._ask(self._notes[0])
                 del self._notes[0]
@@ -102,6 +120,6 @@ class Reporter:
             self._connection = None
         # A socket without a broker is what a killed one leaves; one that was stopped shall stay so.
         self._autostart = self._allowed and os.path.exists(self._path)
-        self._told = not self._present
+        self._untold = [kind for kind in KINDS if kind in self._present]
         self._retry_at = now + self._pause
         self._pause = min(self._pause * 2, LONGEST_PAUSE)

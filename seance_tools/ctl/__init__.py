@@ -12,6 +12,11 @@ def main() -> None:
     """Run the program; see seance-ctl(1)."""
     if fast.wants(sys.argv[1:]):
         os._exit(fast.run(sys.argv[1:]))  # all output went by os.write; spares the farewell, 1.6 ms
+    if sys.argv[1:2] == ["statusline"]:
+        from seance_tools.ctl import segment
+
+        if segment.wants(sys.argv[1:]):
+            os._exit(segment.run(sys.argv[1:]))
     from seance_tools.ctl.program import run
 
     run()

@@ -12,12 +12,14 @@ from click.shell_completion import CompletionItem, get_completion_class
 from seance_tools import client, names
 from seance_tools.agents import AGENTS
 from seance_tools.lifecycle import TRANSITIONS
-from seance_tools.methods import BY_NAME
+from seance_tools.methods import BY_NAME, REQUIRED, find
 from seance_tools.wire import WireError
 
 PATIENCE = 0.3  # seconds; a person who pressed Tab waits
 VARIABLE = "_SEANCE_CTL_COMPLETE"
 SHELLS = ("bash", "fish", "zsh")
+
+EVENTS = list(TRANSITIONS)
 
 Items = list[tuple[str, str]]
 
@@ -44,6 +46,12 @@ def _sessions() -> Items:
     return [(row["session"], f"{row['display_name']}: {row['text']}") for row in rows]
 
 
+def _statuses() -> Items:
+    shown = _ask("system.tree").get("windows", ())
+    rows = [row for window in shown for workspace in window["workspaces"] for row in workspace["status"]]
+    return [(row["key"], row["value"]) for row in rows]
+
+
 def _agents() -> Items:
     return [(agent.key, agent.name) for agent in AGENTS]
 
@@ -59,6 +67,7 @@ _LIVE: dict[str, Callable[[], Items]] = {
     "surface_id": _surfaces,
     "session": _sessions,
     "agent": _agents,
+    "key": _statuses,
     "state": _states,
 }
 
@@ -83,11 +92,23 @@ def words(begun: str) -> list[CompletionItem]:
 
 
 def fast_command(name: str) -> click.Command:
-    """Return a stand-in for a hook or method, which the fast way does: for completion only."""
-    events = click.Argument(["event"], type=click.Choice(list(TRANSITIONS)))
-    options = [click.Option(["--workspace"], shell_complete=completer("workspace_id"))]
-    options.append(click.Option(["--surface"], shell_complete=completer("surface_id")))
-    return click.Command(name, params=[*([events] if name.endswith("-hook") else []), *options])
+    """Return a stand-in for a hook or method, which the fast way does: for its help and completion."""
+    options: list[click.Parameter] = [
+        click.Option(["--workspace"], type=int, metavar="N", shell_complete=completer("workspace_id")),
+        click.Option(["--surface"], type=int, metavar="N", shell_complete=completer("surface_id")),
+    ]
+    if name.endswith("-hook"):
+        text = f"Report an event of {name.removesuffix('-hook')}; a JSON object on standard input tells more."
+        return click.Command(
+            name, params=[click.Argument(["event"], type=click.Choice(EVENTS)), *options], help=text
+        )
+    method = find(name)
+    rows = [
+        f"  {p.name} ({p.type}{', required' if p.default is REQUIRED else ''}): {p.help}"
+        for p in method.params
+    ]
+    told = "\n".join(["\b", "Its parameters are a JSON object on standard input:", *rows]) if rows else ""
+    return click.Command(name, params=options, help=f"{method.help}\n\n{told}")
 
 
 def source(shell: str) -> str:

@@ -8,6 +8,7 @@ import tomllib
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from seance_tools import config as file
 from seance_tools import names
@@ -15,6 +16,10 @@ from seance_tools.ctl.output import print_json, print_line, print_table
 from seance_tools.ctl.program import PROGRAM, Session
 from seance_tools.methods import closest
 from seance_tools.options import BY_KEY, Option
+
+
+def _offer_keys(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    return [CompletionItem(key, help=BY_KEY[key].help) for key in BY_KEY if key.startswith(begun)]
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -46,10 +51,10 @@ def _known(key: str) -> Option:
 
 
 @config.command()
-@click.argument("key", required=False)
+@click.argument("key", required=False, shell_complete=_offer_keys)
 @click.pass_obj
 def get(session: Session, key: str | None) -> None:
-    """Print the value of a key that is in force; without a key, all of them."""
+    """Print what the file says of a key, or its default; without a key, all of them."""
     values = file.read(os.environ).values
     if key is None:
         if session.json_wanted:
@@ -80,7 +85,7 @@ def _read_value(option: Option, text: str) -> Any:
 
 
 @config.command(name="set")
-@click.argument("key")
+@click.argument("key", shell_complete=_offer_keys)
 @click.argument("value")
 def set_(key: str, value: str) -> None:
     """Set a key; comments, order and form of the rest of the file stay."""

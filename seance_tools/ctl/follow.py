@@ -7,10 +7,11 @@ import time
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from seance_tools import names
 from seance_tools.ctl.output import print_json, print_line
-from seance_tools.ctl.program import Session, caller
+from seance_tools.ctl.program import SECONDS, Session, caller
 from seance_tools.methods import STATES
 from seance_tools.state.tables import TOPICS
 from seance_tools.wire import WireError
@@ -47,6 +48,11 @@ def watch(session: Session, topics: tuple[str, ...], *, json_wanted: bool) -> No
                 print_line(sentence(event))
 
 
+def _offer_states(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    before, comma, last = begun.rpartition(",")
+    return [CompletionItem(before + comma + state) for state in STATES if state.startswith(last)]
+
+
 @click.command()
 @click.argument("wanted", metavar="[SESSION]", required=False)
 @click.option("--session", "wanted_too", metavar="TEXT", help="Key of the session, as `agents` shows it.")
@@ -54,9 +60,13 @@ def watch(session: Session, topics: tuple[str, ...], *, json_wanted: bool) -> No
 @click.option("--surface", type=int, metavar="N", help="Any session of this surface.")
 @click.option("--workspace", type=int, metavar="N", help="Any session of this workspace.")
 @click.option(
-    "--until", default="idle,needs_input", metavar="STATES", help="States, comma-separated; any will do."
+    "--until",
+    shell_complete=_offer_states,
+    default="idle,needs_input",
+    metavar="STATES",
+    help="States, comma-separated; any will do.",
 )
-@click.option("--timeout", type=float, metavar="SECONDS", help="Give up after so long; default: never.")
+@click.option("--timeout", type=SECONDS, metavar="SECONDS", help="Give up after so long; default: never.")
 @click.pass_context
 def wait(ctx: click.Context, /, wanted: str | None, wanted_too: str | None, until: str, **given: Any) -> None:
     """Wait until an agent is in one of some states; at once if it is already.
@@ -73,13 +83,14 @@ def wait(ctx: click.Context, /, wanted: str | None, wanted_too: str | None, unti
     params = {
         "session": wanted or wanted_too,
         "agent": given["agent"],
-        "surface_id": given["surface"] or session.ids["surface_id"],
-        "workspace_id": given["workspace"] or session.ids["workspace_id"],
+        "surface_id": session.ids["surface_id"] if given["surface"] is None else given["surface"],
+        "workspace_id": session.ids["workspace_id"] if given["workspace"] is None else given["workspace"],
     }
     params = {name: value for name, value in params.items() if value is not None}
     with session.connect() as connection:
         params = params or _own_surface(connection.request("system.identify", caller()))
-        connection.timeout = None
+        timeout = given["timeout"]  # the broker tells when it is over, unless it hangs
+        connection.timeout = None if timeout is None else timeout + session.timeout
         result = connection.request("agent.wait", {**params, "states": states, "timeout": given["timeout"]})
     if session.json_wanted:
         print_json(result)

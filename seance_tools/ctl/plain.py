@@ -57,12 +57,15 @@ def command_for(name: str, entry: Entry) -> click.Command:
     by_name = {param.name: param for param in shown}
     params: list[click.Parameter] = [_argument(by_name[argument]) for argument in entry.arguments]
     params += [_option(param) for param in shown]
+    params.append(
+        click.Option(["--json", "json_too"], is_flag=True, help="Print one JSON document instead of text.")
+    )
 
     def run(ctx: click.Context, /, **given: Any) -> None:
         session: Session = ctx.obj
         result = session.request(method.name, **_parameters(session, method, entry, given))
         printer = _printer(name, entry)
-        if session.json_wanted:
+        if session.json_wanted or given["json_too"]:
             print_json(result)
         elif printer:
             printer(result)

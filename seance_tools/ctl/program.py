@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -16,6 +17,7 @@ from seance_tools.methods import BY_NAME, closest
 from seance_tools.wire import WireError
 
 PROGRAM = "seance-ctl"
+SECONDS = click.FloatRange(0, names.LONGEST_TIMEOUT, min_open=True)
 ROUTES = """\b
 Besides these, on the fast way that hooks take:
   seance-ctl AGENT-hook EVENT  <<EOF … EOF   report an event; any agent's name will do
@@ -50,6 +52,18 @@ def caller() -> dict[str, Any]:
 
     members: dict[str, Any] = ujson.loads("{" + ",".join(fast.caller_members({}, os.environ)) + "}")
     return members
+
+
+def offer(parameter: str) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Return a completer for a parameter of a method; its module is loaded only when it is asked."""
+
+    def complete(context: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+        from seance_tools.ctl.complete import completer
+
+        found = completer(parameter)
+        return found(context, param, begun) if found else []
+
+    return complete
 
 
 class Commands(click.Group):
@@ -101,9 +115,27 @@ def summary(name: str) -> str:
 @click.command(cls=Commands, epilog=ROUTES, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--socket", "path", metavar="PATH", help="Path of the broker's socket.")
 @click.option("--json", "json_wanted", is_flag=True, help="Print one JSON document instead of text.")
-@click.option("--workspace", type=int, metavar="N", help="The workspace that the command is about.")
-@click.option("--surface", type=int, metavar="N", help="The surface that the command is about.")
-@click.option("--timeout", type=float, default=names.DEFAULT_TIMEOUT, help="Seconds to wait for an answer.")
+@click.option(
+    "--workspace",
+    type=int,
+    metavar="N",
+    help="The workspace that the command is about.",
+    shell_complete=offer("workspace_id"),
+)
+@click.option(
+    "--surface",
+    type=int,
+    metavar="N",
+    help="The surface that the command is about.",
+    shell_complete=offer("surface_id"),
+)
+@click.option(
+    "--timeout",
+    type=SECONDS,
+    default=names.DEFAULT_TIMEOUT,
+    metavar="SECONDS",
+    help="How long to wait for an answer.",
+)
 @click.version_option(__version__, prog_name=PROGRAM)
 @click.pass_context
 def seance_ctl(
@@ -147,7 +179,7 @@ def _guarded() -> int:
     except TimeoutError:
         names.complain(PROGRAM, "the broker does not answer in time")
         return names.EXIT_TIMEOUT
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click leaves by the latter where nobody reads on
         _drop_output()  # `| head -1` has all it wanted
         return names.EXIT_OK
     except (client.NoBroker, ConnectionError) as error:

@@ -21,6 +21,7 @@ class Entry(NamedTuple):
 
 
 COMMANDS = {
+    "adopt": Entry("Show agents that were started without their wrapper.", module="adopt"),
     "agents": Entry(method="agent.list", module="show"),
     "capabilities": Entry(method="system.capabilities", module="show"),
     "clear-git": Entry(method="surface.clear_git"),
@@ -32,6 +33,7 @@ COMMANDS = {
     "completions": Entry("Print the completions of a shell: bash, zsh or fish.", module="complete"),
     "config": Entry("Look at config.toml: check, path, get, set.", module="configure"),
     "current-workspace": Entry(method="workspace.current", module="show"),
+    "demo": Entry("Show the sidebar with four stand-in agents; nothing of yours is touched.", module="demo"),
     "doctor": Entry("Look for what is wrong with the installation, and say how to mend it.", module="doctor"),
     "explain": Entry(method="agent.explain", arguments=("session",), module="show"),
     "focus": Entry(method="surface.focus", arguments=("surface_id",)),
@@ -64,6 +66,10 @@ COMMANDS = {
     ),
     "set-progress": Entry(method="workspace.set_progress", arguments=("value", "label")),
     "set-status": Entry(method="workspace.set_status", arguments=("key", "value")),
+    "statusline": Entry(
+        "Print how many agents are in each state, for a status line; never starts a broker.",
+        module="statusline",
+    ),
     "subagent-update": Entry(method="workspace.set_subagent_counts"),
     "surface-health": Entry(method="surface.health", arguments=("surface_id",), module="show"),
     "tree": Entry(method="system.tree", module="show"),

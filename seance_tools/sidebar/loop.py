@@ -14,11 +14,13 @@ from seance_tools.sidebar.jobs import Jobs
 from seance_tools.sidebar.link import Link
 from seance_tools.sidebar.screen import Screen, TerminalError
 from seance_tools.sidebar.tmux import Sight, Tmux
+from seance_tools.state.tables import Tables
 from seance_tools.view import (
     QUIT,
     Command,
     Frame,
     Row,
+    Survey,
     Theme,
     Ui,
     next_tick,
@@ -31,6 +33,8 @@ from seance_tools.view import (
 from seance_tools.wire import WireError
 
 FRAME_SECONDS = 0.05
+FRAME_SHARE = 1 / 100  # of a core for drawing: a frame that took long keeps the next one waiting,
+LONGEST_FRAME_SECONDS = 0.25  # but not for longer, as the broker keeps no more than a thousand changes
 PLAIN_SECONDS = 1.0  # where every frame is written below the last one
 SIGHT_SECONDS = 5.0  # while changes come, tmux is asked so often whether anybody sees them,
 CALLED_SECONDS = 1.0  # and so long after it has called
@@ -47,6 +51,7 @@ class Loop:
         self._theme = theme
         self._ui = Ui()
         self._frame: Frame | None = None
+        self._survey = Survey(Tables())
         self._changed = True
         self._config: object = None
         self._wake, self._woken = os.pipe()
@@ -88,12 +93,14 @@ class Loop:
         if self._unsure and clock >= self._look_at:
             self._look()
         if self._changed and not self._hidden and clock >= self._next_frame:
+            if self._link.connection:
+                self._link.receive()
             self._draw()
         descriptors = [self._wake]
         if self._screen.keyboard is not None:
             descriptors.append(self._screen.keyboard)
-        if self._link.connection:
-            descriptors.append(self._link.connection.fileno())
+        if self._link.connection and (self._hidden or not self._changed):
+            descriptors.append(self._link.connection.fileno())  # else what comes can wait for the frame
         ready = _wait(descriptors, self._timeout())
         going = True
         if self._wake in ready:
@@ -143,18 +150,24 @@ class Loop:
         return max(min(waits), 0.0) if waits else None
 
     def _render(self) -> Frame:
-        return render(
-            self._link.tables, self._screen.size, self._ui, self._theme, time.time(), self._link.trouble
-        )
+        if self._survey.tables is not self._link.tables:
+            self._survey = Survey(self._link.tables)
+        link = self._link
+        size = self._screen.size
+        return render(link.tables, size, self._ui, self._theme, time.time(), link.trouble, self._survey)
 
     def _draw(self) -> None:
+        begun = time.thread_time()
         if self._screen.styled:
             self._frame = self._render()
             self._screen.draw(self._frame.rows)
+            cost = time.thread_time() - begun
+            pause = min(max(FRAME_SECONDS, cost / FRAME_SHARE), LONGEST_FRAME_SECONDS)
         else:
             self._screen.draw(_plain(self._link, self._screen.size[0], self._theme, time.time()))
+            pause = PLAIN_SECONDS
         self._changed = False
-        self._next_frame = time.monotonic() + (FRAME_SECONDS if self._screen.styled else PLAIN_SECONDS)
+        self._next_frame = time.monotonic() + pause
 
     def _woke(self) -> bool:
         """Act on the signals and results that have come; False ends the loop."""
@@ -194,6 +207,7 @@ class Loop:
             if command:
                 self._jobs.run(self._job(command), self._done)
             self._changed = True
+        self._next_frame = min(self._next_frame, time.monotonic() + FRAME_SECONDS)
         return True
 
     def _job(self, command: Command) -> Callable[[], object]:

@@ -9,6 +9,7 @@ from seance_tools.view.keys import say, update
 from seance_tools.view.model import QUIT, Command, Event, Frame, Piece, Row, Trouble, Ui
 from seance_tools.view.picture import coloured_text, document, svg
 from seance_tools.view.screen import plain, render, snapshot, text
+from seance_tools.view.survey import Survey
 from seance_tools.view.theme import ASCII, SECTIONS, STYLES, UNICODE, Style, Theme, ansi, themed
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Piece",
     "Row",
     "Style",
+    "Survey",
     "Theme",
     "Trouble",
     "Ui",

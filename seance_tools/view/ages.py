@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from seance_tools.state.tables import Tables
 
+_MINUTE = 60
 _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 
 
@@ -22,10 +23,17 @@ def age(since: float, now: float) -> str:
 
 
 def next_tick(tables: Tables, now: float) -> float | None:
-    """Return in how many seconds the first age on the screen changes, or None where there is none."""
+    """Return in how many seconds an age on the screen is due to change, or None where there is none.
+
+    Ages in seconds change each second; the others wait for the next whole minute of the clock, together.
+    """
     ticks = []
     for row in tables.all("status"):
         seconds = _seconds(row["since"], now)
-        size = next((size for size, _ in _UNITS if seconds >= size), 1)
-        ticks.append(size - seconds % size if seconds >= 0 else 1 - seconds)
+        if seconds < _MINUTE:
+            ticks.append(1 if seconds >= 0 else 1 - seconds)
+        else:
+            size = next(size for size, _ in _UNITS if seconds >= size)
+            due = int(now) + size - seconds % size
+            ticks.append(-(-due // _MINUTE) * _MINUTE - int(now))
     return min(ticks) - now % 1 if ticks else None

@@ -32,6 +32,11 @@ class Look(NamedTuple):
     theme: Theme
     now: float
 
+    @property
+    def indent(self) -> str:
+        """What the lines below a workspace's name begin with; a narrow pane has no room for it."""
+        return " " if self.columns >= 32 else ""
+
     def tidy(self, value: str) -> str:
         """Return a foreign text as it may be shown, in the characters of the theme."""
         return _tidy(value, _CHARACTERS_A_COLUMN * self.columns + 2, self.theme.symbols.plain)
@@ -159,17 +164,19 @@ def _summary(workspace: Record, survey: Survey, look: Look) -> Line:
     if right:
         right[-1] = (right[-1][0].rstrip(), right[-1][1])
     style = "active" if survey.active == workspace["id"] else "title"
-    return Line([(" ", ""), sign, (" ", ""), (look.tidy(workspace["title"]), style)], right)
+    return Line([(look.indent, ""), sign, (" ", ""), (look.tidy(workspace["title"]), style)], right)
 
 
 def _notification(unread: list[Record], look: Look) -> list[str]:
     latest = max(unread, key=lambda row: (row["created_at"], row["id"]))
     texts = [look.tidy(latest[name]) for name in ("title", "subtitle", "body") if latest.get(name)]
-    return wrap(": ".join(texts), look.columns - 1, NOTIFICATION_LINES, look.theme.symbols.ellipsis)
+    return wrap(
+        ": ".join(texts), look.columns - len(look.indent), NOTIFICATION_LINES, look.theme.symbols.ellipsis
+    )
 
 
-def _indented(text: str, style: str, look: Look) -> Line:  # noqa: ARG001 - one signature
-    return Line([(" ", ""), (text, style)], [])
+def _indented(text: str, style: str, look: Look) -> Line:
+    return Line([(look.indent, ""), (text, style)], [])
 
 
 def state_style(state: str | None) -> str:
@@ -181,11 +188,11 @@ def _pill(row: Record, agent: Record | None, visible: list[Record], look: Look) 
     symbols = look.theme.symbols
     style = state_style(row["state"])
     right = _badges(agent["subagent_count"], agent["background_count"], look) if agent else []
-    right.append((age(row["since"], look.now), "dim"))
-    left: list[Piece] = [(" ", ""), (symbols.state(row["state"]), style), (" ", "")]
-    room = look.columns - 3 - _AGE_COLUMNS
-    if room < 16:  # none for a text beside the name; the sign tells the state
-        return Line([*left, (look.tidy(row["display_name"]), "")], right)
+    since: Piece = (age(row["since"], look.now), "dim")
+    left: list[Piece] = [(look.indent, ""), (symbols.state(row["state"]), style), (" ", "")]
+    room = look.columns - len(look.indent) - 2 - _AGE_COLUMNS
+    if room < 17:  # none for a text beside the name; the sign tells the state
+        return Line([*left, (look.tidy(row["display_name"]), "")], [*right, since])
     gap = 2 if look.columns >= 30 else 1
     limit = room - gap - _TEXT_COLUMNS
     names = [look.cut(look.tidy(other["display_name"]), limit) for other in visible]
@@ -194,14 +201,19 @@ def _pill(row: Record, agent: Record | None, visible: list[Record], look: Look) 
     value = look.tidy(row["value"])
     if row["inferred"]:
         value, style = f"~{value}", "dim"
-    return Line([*left, (name, ""), (value, style)], right)
+    left += (name, ""), (value, style)
+    used = sum(width(text) for text, _ in left + right)
+    if used <= look.columns < used + 1 + width(since[0]):  # the text is worth more than its age
+        since = ("", "")
+        right[-1:] = [(text.rstrip(), style) for text, style in right[-1:]]
+    return Line(left, [*right, since])
 
 
 def _log(row: Record, look: Look) -> Line:
     level = row["level"]
     style = level if level in ("success", "warning", "error") else "dim"
     text = look.tidy(row["message"])
-    return Line([(" ", ""), (look.theme.symbols.level(level), style), (" ", ""), (text, "dim")], [])
+    return Line([(look.indent, ""), (look.theme.symbols.level(level), style), (" ", ""), (text, "dim")], [])
 
 
 def _progress(row: Record, look: Look) -> Line:
@@ -213,7 +225,7 @@ def _progress(row: Record, look: Look) -> Line:
     bar = done * (halves // 2) + half * (halves % 2)
     bar += todo * (cells - halves // 2 - halves % 2)
     percent = f" {int(value * 100 + 1e-9)}% "  # downwards: 100 only when done
-    return Line([(" ", ""), (bar, "progress"), (percent, ""), (look.tidy(row["label"]), "dim")], [])
+    return Line([(look.indent, ""), (bar, "progress"), (percent, ""), (look.tidy(row["label"]), "dim")], [])
 
 
 def _shorten(path: str, home: str) -> str:
@@ -224,10 +236,10 @@ def _shorten(path: str, home: str) -> str:
 
 def _directory(branch: str, dirty: bool, cwd: str, look: Look) -> Line:  # noqa: FBT001 - drawn from a partial
     symbols = look.theme.symbols
-    room = look.columns - 1
+    room = look.columns - len(look.indent)
     path = look.tidy(_shorten(cwd, look.theme.home))
     if not branch:
-        return Line([(" ", ""), (cut_path(path, room, symbols.ellipsis), "dim")], [])
+        return Line([(look.indent, ""), (cut_path(path, room, symbols.ellipsis), "dim")], [])
     star = "*" if dirty else ""
     name = look.tidy(branch)
     between = f" {symbols.separator} " if path else ""
@@ -236,20 +248,20 @@ def _directory(branch: str, dirty: bool, cwd: str, look: Look) -> Line:  # noqa:
         least = min(width(path), room // 2)
         name = look.cut(name, max(room - least, 0)) if path else name
         path = cut_path(path, max(room - width(name), 0), symbols.ellipsis)
-    return Line([(" ", ""), (f"{symbols.branch} {name}{star}", "dim"), (between + path, "dim")], [])
+    return Line([(look.indent, ""), (f"{symbols.branch} {name}{star}", "dim"), (between + path, "dim")], [])
 
 
 def _ports(ports: list[int], look: Look) -> Line:
-    return Line([(" ", ""), (f"{look.theme.symbols.ports} " + " ".join(map(str, ports)), "dim")], [])
+    return Line([(look.indent, ""), (f"{look.theme.symbols.ports} " + " ".join(map(str, ports)), "dim")], [])
 
 
 def _columns(columns: list[Record], look: Look) -> Line:
     symbols = look.theme.symbols
     flags = [bool(column["active"]) for column in columns] or [True]
-    if 2 * len(flags) - 1 > look.columns - 1:  # so many do not fit: say which of how many
+    if 2 * len(flags) - 1 > look.columns - len(look.indent):  # so many do not fit: say which of how many
         number = flags.index(True) + 1 if True in flags else 1
-        return Line([(" ", ""), (f"{symbols.active_column} {number}/{len(flags)}", "dim")], [])
-    dots: list[Piece] = [(" ", "")]
+        return Line([(look.indent, ""), (f"{symbols.active_column} {number}/{len(flags)}", "dim")], [])
+    dots: list[Piece] = [(look.indent, "")]
     for index, active in enumerate(flags):
         dot = symbols.active_column if active else symbols.column
         dots.append((f"{' ' if index else ''}{dot}", "" if active else "dim"))

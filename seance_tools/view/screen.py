@@ -19,19 +19,34 @@ HINT = ("No agents yet.", "Source the wrapper in your shell, then run codebuff."
 
 
 class _List(NamedTuple):
-    """All lines of the list, drawn or not; None is an empty line. items: what can be selected."""
+    """All lines of the list, drawn or not; None is an empty line.
+
+    items: what can be selected. waiting: the status entries that need input, in order.
+    """
 
     entries: list[Entry | None]
     items: list[Item]
+    waiting: list[Spot]
 
 
 def render(
-    tables: Tables, size: tuple[int, int], ui: Ui, theme: Theme, now: float, trouble: Trouble | None = None
+    tables: Tables,
+    size: tuple[int, int],
+    ui: Ui,
+    theme: Theme,
+    now: float,
+    trouble: Trouble | None = None,
+    survey: Survey | None = None,
 ) -> Frame:
-    """Return the screen for a pane of `size` (columns, lines): a row for each line, a column less wide."""
+    """Return the screen for a pane of `size` (columns, lines): a row for each line, a column less wide.
+
+    survey: one kept from the last frame makes this one cheaper, and no different.
+    """
     columns, lines = max(size[0] - 1, 0), max(size[1], 0)
     look = Look(columns, theme, now)
-    survey = Survey(tables)
+    if survey:
+        survey.refresh(tables)
+    survey = survey or Survey(tables)
     header = _header(survey, look) if lines >= 4 else []
     if ui.help:
         return _still(header + _help(look), look, lines, ui)
@@ -59,8 +74,9 @@ def render(
     if footer is not None:
         rows.append(footer)
         clicks.append(None)
-    waiting = tuple(spot for row in shown for spot in survey.waiting(row["id"]))
-    return Frame(tuple(rows), tuple(clicks), tuple(listed.items), waiting, chosen, offset, height, ui)
+    return Frame(
+        tuple(rows), tuple(clicks), tuple(listed.items), tuple(listed.waiting), chosen, offset, height, ui
+    )
 
 
 def snapshot(tables: Tables, columns: int, theme: Theme, now: float) -> list[Row]:
@@ -146,26 +162,43 @@ def _help(look: Look) -> list[Row]:
 
 def _list(workspaces: list[Record], survey: Survey, ui: Ui, look: Look) -> _List:
     inner = look._replace(columns=max(look.columns - 1, 0))  # the first column is the selection's bar
+    seen_as = (ui.compact, ui.folded, inner.columns, inner.theme)
     entries: list[Entry | None] = []
     items: list[Item] = []
+    waiting: list[Spot] = []
     for workspace in workspaces:
         if entries and not ui.compact:
             entries.append(None)
-        first, number = len(entries), len(items)
-        surface = survey.surface(workspace["id"])
-        main = surface["id"] if surface else None
-        for entry in outline(workspace, survey, ui, inner):
-            if entry.item:
-                surface_id = main
-                key = entry.place.spot.key
-                status = survey.tables.get("status", workspace["id"], key) if key is not None else None
-                agent = survey.agent(status) if status else None
-                if agent and agent["surface_id"] is not None:
-                    surface_id = agent["surface_id"]
-                items.append(Item(entry.place.spot, surface_id, len(entries), len(entries)))
-            entries.append(entry)
-        items[number] = items[number]._replace(first=first, last=len(entries) - 1)
-    return _List(entries, items)
+        workspace_id = workspace["id"]
+        made_from = (len(entries), workspace_id in ui.expanded, seen_as, *survey.everything(workspace))
+        known = survey.blocks.get(workspace_id)
+        if known is None or known[0] != made_from:
+            known = (made_from, _block(workspace, survey, ui, inner, len(entries)))
+            survey.blocks[workspace_id] = known
+        block: _List = known[1]
+        entries += block.entries
+        items += block.items
+        waiting += block.waiting
+    return _List(entries, items, waiting)
+
+
+def _block(workspace: Record, survey: Survey, ui: Ui, inner: Look, start: int) -> _List:
+    """Return the lines of one workspace, the first of which is line `start` of the list."""
+    entries: list[Entry | None] = []
+    items: list[Item] = []
+    surface = survey.surface(workspace["id"])
+    main = surface["id"] if surface else None
+    for entry in outline(workspace, survey, ui, inner):
+        if entry.item:
+            line = start + len(entries)
+            key = entry.place.spot.key
+            status = survey.tables.get("status", workspace["id"], key) if key is not None else None
+            agent = survey.agent(status) if status else None
+            surface_id = agent["surface_id"] if agent else None
+            items.append(Item(entry.place.spot, main if surface_id is None else surface_id, line, line))
+        entries.append(entry)
+    items[0] = items[0]._replace(last=start + len(entries) - 1)
+    return _List(entries, items, survey.waiting(workspace["id"]))
 
 
 def _selected(ui: Ui, items: list[Item]) -> int | None:

@@ -14,10 +14,21 @@ Record = dict[str, Any]
 
 
 class Survey:
-    """What each workspace has: surfaces, agents, unread notifications, statuses by rank."""
+    """What each workspace has: surfaces, agents, unread notifications, statuses by rank.
+
+    One may be kept from frame to frame and taken anew with `refresh`. blocks: for the screen, what it made
+    of a workspace, and what it was made from.
+    """
 
     def __init__(self, tables: Tables) -> None:
+        self.blocks: dict[int, tuple[tuple[Any, ...], Any]] = {}
+        self.refresh(tables)
+
+    def refresh(self, tables: Tables) -> None:
+        """Take what each workspace has now."""
         self.tables = tables
+        known = tables.rows["workspace"]
+        self.blocks = {number: block for number, block in self.blocks.items() if (number,) in known}
         self.agents: dict[int, list[Record]] = defaultdict(list)
         self.surfaces: dict[int, list[Record]] = defaultdict(list)
         self.unread: dict[int, list[Record]] = defaultdict(list)
@@ -31,6 +42,22 @@ class Survey:
         selection = tables.get("selection")
         self.active = selection["workspace_id"] if selection else None
         self._statuses: dict[int, list[Record]] = {}
+
+    def everything(self, workspace: Record) -> tuple[Any, ...]:
+        """Return all rows that a workspace's block is made from; rows are never altered, only replaced."""
+        workspace_id = workspace["id"]
+        tables = self.tables
+        return (
+            workspace,
+            workspace_id == self.active,
+            *tables.of_workspace("status", workspace_id).values(),
+            *self.agents.get(workspace_id, ()),
+            *self.surfaces.get(workspace_id, ()),
+            *self.unread.get(workspace_id, ()),
+            latest_log(tables, workspace_id),
+            tables.get("progress", workspace_id),
+            tables.get("counts", workspace_id),
+        )
 
     def statuses(self, workspace_id: int) -> list[Record]:
         """Return the status entries of a workspace, highest priority first."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from seance_tools import client
-from seance_tools.codebuff.monitor import Owners
+from seance_tools.codebuff.owners import Owners
 from tests.codebuff.conftest import Stage
 from tests.fake_broker import FakeBroker
 from tests.support import eventually
@@ -21,6 +21,7 @@ from tests.terminal import Terminal
 
 TWICE = ["prompt-submit", "stop", "prompt-submit", "stop"]
 QUICK = "[codebuff]\nidle-timeout = 0.4\n"
+ACTIVITY = QUICK + 'detection = "activity"\n'
 
 
 def begin(stage: Stage, config: str = QUICK) -> Terminal:
@@ -33,7 +34,7 @@ def begin(stage: Stage, config: str = QUICK) -> Terminal:
 
 
 def test_the_documented_rule(stage: Stage) -> None:
-    stage.configure("")
+    stage.configure('[codebuff]\ndetection = "activity"\n')
     begun = time.time()
     with stage.terminal() as terminal:
         terminal.expect("codebuff> ")
@@ -158,7 +159,7 @@ def test_an_idle_monitor_sleeps(stage: Stage) -> None:
 
 
 def test_a_busy_agent_wakes_it_a_few_times_a_second(stage: Stage) -> None:
-    with begin(stage) as terminal:
+    with begin(stage, ACTIVITY) as terminal:
         (monitor,) = stage.monitors()
         log = next(stage.path.rglob("log.jsonl"))
         before, until, written = wakings(monitor), time.monotonic() + 2.0, 0
@@ -197,7 +198,7 @@ def test_without_inotify_it_says_why_and_still_sees(stage: Stage) -> None:
         root = f"{stage.path}/.config/manicode"
         note = f"inotify cannot be loaded (gone); looking at {root} every 2 s instead"
         eventually(lambda: stage.broker.notes() == [note])
-        terminal.type("noise\n")
+        terminal.type("turn 1\n")
         stage.broker.await_events("prompt-submit", "stop", "prompt-submit", "stop")
         terminal.type("quit\n")
         terminal.wait()
@@ -208,7 +209,7 @@ def test_two_sessions_in_one_project_do_not_light_each_other_up(stage: Stage) ->
         params = [request["params"] for request in stage.broker.requests]
         return [item["event"] for item in params if item["pid"] == pid]
 
-    stage.configure(QUICK)
+    stage.configure(ACTIVITY)
     with stage.terminal() as one, stage.terminal() as two:
         for terminal in (one, two):
             terminal.expect("codebuff> ")
@@ -229,7 +230,7 @@ def test_owners(tmp_path: Path) -> None:
     log.touch()
     owners = Owners(42, "SEANCE_CODEBUFF_PID")
     assert owners.is_ours(str(log))  # nobody has it open: the documented rule
-    for session, ours in (("43", False), ("42", True), ("", True), ("x", True)):
+    for session, ours in (("43", False), ("42", True), ("", False), ("x", False)):
         with subprocess.Popen(
             ["sh", "-c", f"exec 7>>{log}; echo; read x"],
             env={"SEANCE_CODEBUFF_PID": session},

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from seance_tools import client
+from seance_tools.codebuff.monitor import Teller
 from seance_tools.codebuff.reporter import ANSWER_SECONDS, FIRST_PAUSE, LONGEST_PAUSE, Reporter
+from seance_tools.codebuff.rules import Verdict
 from tests.fake_broker import FakeBroker
 from tests.support import eventually
 
@@ -194,3 +196,56 @@ def test_lines_for_the_log_come_after_the_state_and_are_not_lost(path: str, star
         reporter.deliver(2.0)
         assert len(broker.requests) == 2
         reporter.end(3.0)
+
+
+def test_what_it_does_is_told_after_its_state_and_again_to_a_new_broker(path: str) -> None:
+    reporter = reporter_of(path)
+    said = [
+        ("prompt-submit", {"cwd": "/w"}),
+        ("pre-tool-use", {"cwd": "/w", "status": "editing cart.py"}),
+        ("subagent-update", {"cwd": "/w", "subagents": ["a", "b"]}),
+    ]
+    with FakeBroker(path) as broker:
+        reporter.subagents(["a", "b"], 1.0)
+        reporter.doing("editing cart.py", 1.0)
+        reporter.state("prompt-submit", 1.0)
+        reporter.doing("editing cart.py", 1.0, source="log")
+        reporter.deliver(0.0)
+        assert [(r["params"]["event"], r["params"]["payload"]) for r in broker.requests] == said
+        assert [r["params"].get("source") for r in broker.requests] == [None, "log", None]
+        reporter.doing("", 2.0)
+        reporter.deliver(1.0)
+        assert broker.requests[-1]["params"]["payload"] == {"cwd": "/w"}
+        reporter.doing("editing cart.py", 2.0)
+    lose(reporter, 10.0)
+    with FakeBroker(path) as broker:
+        reporter.deliver(11.0)
+        assert [(r["params"]["event"], r["params"]["payload"]) for r in broker.requests] == said
+        reporter.state("stop", 3.0, source="log", credits=3)
+        reporter.deliver(12.0)
+        assert broker.events()[3:] == ["stop"]
+        assert broker.requests[-1]["params"]["payload"] == {"cwd": "/w", "credits": 3}
+        reporter.end(4.0)
+
+
+def test_a_report_never_seems_older_than_the_one_before(path: str, broker: FakeBroker) -> None:
+    teller = Teller(reporter_of(path))
+    for verdict in (
+        Verdict("prompt-submit", "log", since=100.0, at=100.0),
+        Verdict("stop", "log", since=99.0, at=99.0),
+        Verdict("stop", "log", since=99.0, at=99.0),
+        Verdict("prompt-submit", "log", doing="thinker", subagents=("a",), since=101.0, at=102.0),
+        Verdict("prompt-submit", "log", since=101.0, at=103.0),
+    ):
+        teller.tell(verdict)
+    teller.reporter.deliver(0.0)
+    assert [(r["params"]["event"], r["params"]["at"]) for r in broker.requests] == [
+        ("prompt-submit", 100.0),
+        ("stop", 100.0),
+        ("prompt-submit", 102.0),
+        ("pre-tool-use", 102.0),
+        ("subagent-update", 102.0),
+        ("pre-tool-use", 103.0),
+        ("subagent-update", 103.0),
+    ]
+    teller.reporter.end(104.0)

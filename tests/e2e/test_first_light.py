@@ -43,8 +43,9 @@ def test_a_session_is_running_idle_and_gone(desk: Desk, need: Callable[[str], st
     desk.type(work, "turn 2")
     desk.sees(sidebar, "Codebuff", RUNNING, without=(IDLE,))
     desk.sees(sidebar, "Codebuff", IDLE, without=(RUNNING,))
+    desk.sees(sidebar, "Codebuff has finished")
     desk.type(work, "quit")
-    desk.sees(sidebar, without=("Codebuff",), seconds=3)
+    desk.sees(sidebar, without=(RUNNING, IDLE), seconds=3)
 
 
 def leave_by_exit(desk: Desk, work: str, _pid: int) -> None:

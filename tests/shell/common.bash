@@ -60,6 +60,18 @@ env | grep SEANCE; true"
     expect 'wrapper codebuff 4 a b *  $HOME' 'status 7' 'wrapper cb 1 x' 'status 7'
 }
 
+runs_the_wrapper_of_every_agent() {
+    for name in freebuff pool; do
+        program "bin/$name" 'echo "agent $*"; exit 9'
+        program "bin/$name-wrapper" 'echo "${0##*/} $SEANCE_COMMAND $*"; exit 7'
+    done
+    run typed "$SOURCE
+freebuff 'a b'; echo status $STATUS
+pool x; echo status $STATUS
+command pool x; echo status $STATUS"
+    expect 'freebuff-wrapper freebuff a b' 'status 7' 'pool-wrapper pool x' 'status 7' 'agent x' 'status 9'
+}
+
 runs_the_agent_without_a_wrapper() {
     rm "$DIR/bin/codebuff-wrapper"
     run typed "$SOURCE

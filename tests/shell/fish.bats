@@ -9,6 +9,7 @@ setup() {
 }
 
 @test "runs the wrapper" { runs_the_wrapper; }
+@test "runs the wrapper of every agent" { runs_the_wrapper_of_every_agent; }
 @test "runs the agent without a wrapper" { runs_the_agent_without_a_wrapper; }
 @test "runs the agent when the interpreter is gone" { runs_the_agent_when_the_interpreter_is_gone; }
 @test "survives a broken pythonhome" { survives_a_broken_pythonhome; }

@@ -129,7 +129,7 @@ def test_with_the_real_broker_which_is_killed_and_comes_back(
     hook("stop")
     one.shows("⏸ Codebuff", 2.0)
     hook("session-end")
-    eventually(lambda: "Codebuff" not in one.text(), 2.0)
+    eventually(lambda: "⏸ Codebuff" not in one.text(), 2.0)
 
 
 @pytest.mark.usefixtures("broker")
@@ -143,3 +143,17 @@ def test_a_notification_is_shown_until_m_marks_it_read(environ: dict[str, str], 
     one.press("jm")
     eventually(lambda: "Approve" not in one.text(), 2.0)
     assert "①" not in one.text()
+
+
+def test_keys_of_the_config_file_count_at_once_and_a_wrong_one_is_told_by_its_line(
+    start_broker: Callable[..., subprocess.Popen[bytes]], environ: dict[str, str], pane: Open
+) -> None:
+    path = Path(names.config_path(environ))
+    path.parent.mkdir(parents=True)
+    start_broker()
+    one = pane(size=(150, 12))
+    one.shows("No agents yet.")
+    path.write_text('[sidebar.keys]\nhelp = "x"\nsort = "xx"\n')
+    one.shows(f"{path}:3: sidebar.keys.sort: 'xx' is no key"[:100], 5.0)
+    one.press("x")
+    one.shows("next needing input", 2.0)

@@ -104,7 +104,7 @@ def test_a_resize_redraws(pane: Open) -> None:
     one.shows("Claude Code")
     one.resize((24, 8))
     eventually(lambda: one.lines()[1] == " " + "─" * 22, 2.0)
-    assert one.lines()[3].startswith("  ▶ Claude Code")
+    assert one.lines()[3].startswith(" ▶ Claude Code")
     one.resize((60, 20))
     eventually(lambda: one.lines()[1] == " " + "─" * 58, 2.0)
 
@@ -218,7 +218,7 @@ def test_keys_and_colours_of_the_config_count_while_it_runs(shop: Broker, pane: 
     one.shows("Claude Code")
     values = {"sidebar.keys.sort": ["x"], "sidebar.keys.quit": [], "sidebar.colors.running": "#010203"}
     shop.set("config", values=values, problems=[])
-    eventually(lambda: one.pump() or b"38;5;16m" in one.output, 5.0)
+    eventually(lambda: one.text() and b"38;5;16m" in one.output, 5.0)
     one.press("sqx")
     one.shows("sorted: attention", 2.0)
     assert one.process.poll() is None

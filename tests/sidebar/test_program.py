@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
 import subprocess
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from seance_tools import names
 from seance_tools.sidebar.program import unicode_wanted
 from tests.sidebar.pane import SIDEBAR, Open, once
+from tests.sidebar.standin import Broker
 
 
 @pytest.mark.usefixtures("shop")
@@ -31,6 +34,36 @@ def test_once_on_a_terminal_is_plain_too(pane: Open) -> None:
     assert one.ended() == 0
     assert "Claude Code" in one.text()
     assert b"\x1b" not in one.output
+
+
+@pytest.mark.usefixtures("shop")
+def test_json_is_one_document(environ: dict[str, str]) -> None:
+    done = once(environ, "--once", "--json")
+    assert (done.returncode, done.stderr, done.stdout.count("\n")) == (0, "", 1)
+    data = json.loads(done.stdout)
+    assert data["states"] == {"running": 1}
+    assert data["workspaces"][0]["status"][0]["display_name"] == "Claude Code"
+
+
+@pytest.mark.usefixtures("shop")
+@pytest.mark.parametrize(
+    ("more", "running"),
+    [
+        ({}, "\x1b[38;5;28mRunning\x1b[m"),
+        ({"COLORTERM": "truecolor"}, "\x1b[38;2;46;132;67mRunning\x1b[m"),
+        ({"NO_COLOR": "1"}, "  Running"),
+    ],
+)
+def test_ansi_has_colours_without_a_terminal(
+    environ: dict[str, str], more: dict[str, str], running: str
+) -> None:
+    assert running in once({**environ, **more}, "--ansi").stdout
+
+
+def test_svg_is_a_picture_in_the_colours_of_the_config(shop: Broker, environ: dict[str, str]) -> None:
+    shop.set("config", values={"sidebar.colors.running": "#123456"}, problems=[])
+    root = ET.fromstring(once(environ, "--once", "--svg").stdout)
+    assert {element.get("fill") for element in root if element.text == "Running"} == {"#123456"}
 
 
 @pytest.mark.usefixtures("standin")

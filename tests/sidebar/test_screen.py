@@ -30,12 +30,40 @@ def test_hostile_texts_send_nothing_of_their_own(shop: Broker, pane: Open) -> No
         one.pump(0.1)
     shop.workspace("the end")
     one.shows("the end")
+    assert_only_ours(one)
+
+
+def assert_only_ours(one: Pane) -> None:
+    """Check that nothing but our own sequences and printable characters went to the terminal."""
     ours = rb"\x1b\[(?:\d+;1H|K|\?(?:2026|1049|25|7|12|1000|1006)[hl]|H|2?J|[0-9;]*m|22;0;0t)"
     rest = re.sub(ours, b"", one.output).decode()
     assert all(character.isprintable() for character in rest), sorted(
         {c for c in rest if not c.isprintable()}
     )
     assert one.lines()[0].startswith(" SÉANCE")
+
+
+def test_every_text_of_the_corpus_on_a_terminal_leaves_all_else_as_it_is(standin: Broker, pane: Open) -> None:
+    texts = corpus()
+    assert len(texts) >= 4000
+    for number in range(1, 42):
+        standin.workspace(f"at first {number}.", number)
+    one = pane(size=(120, 44))
+    one.shows("at first 1.")
+    one.press("g")
+    one.shows("at first 41.")
+    for start in range(0, len(texts), 40):
+        for number, text in enumerate(texts[start : start + 40], 1):
+            standin.workspace(text, number)
+        standin.workspace(f"batch {start}.", 41)
+        one.shows(f"batch {start}.")
+        shown = one.lines()
+        assert shown[0] == " SÉANCE"
+        assert shown[1] == " " + "─" * 118
+        assert shown[42:] == [f"    batch {start}.", ""]
+        assert all(not line[:4].strip() for line in shown[2:42])
+    assert_only_ours(one)
+    assert one.screen.title == ""
 
 
 @pytest.mark.usefixtures("shop")
@@ -182,10 +210,10 @@ def test_in_tmux_a_row_of_wide_characters_leaves_its_neighbours_alone(
     content = eventually(lambda: [text for text in [tmux("capture-pane", "-p")] if " last" in text])[
         0
     ].splitlines()
-    assert content[2:5] == [" shop-api", content[3], "  ●"]
+    assert content[2:5] == [" shop-api", content[3], " ●"]
     assert content[6].startswith(" 日本語のワークスペース")
     assert content[6].endswith("…")
-    assert (content[7], content[10], content[12], content[13]) == ("  ●", "  ●", " last", "  ●")
+    assert (content[7], content[10], content[12], content[13]) == (" ●", " ●", " last", " ●")
     assert "title" not in tmux("display-message", "-p", "#{pane_title}")
 
 

@@ -33,7 +33,9 @@ def test_ages_are_coarser_as_they_grow(seconds: float, shown: str) -> None:
 
 
 @given(st.lists(st.floats(-100, 300_000), min_size=1, max_size=5), st.floats(0, 1))
-def test_the_next_tick_is_when_an_age_changes_and_no_sooner(ages: list[float], fraction: float) -> None:
+def test_the_next_tick_is_when_an_age_changes_or_within_the_minute_after(
+    ages: list[float], fraction: float
+) -> None:
     world = World()
     now = int(NOW) + fraction
     for number, seconds in enumerate(ages):
@@ -47,8 +49,27 @@ def test_the_next_tick_is_when_an_age_changes_and_no_sooner(ages: list[float], f
         return [age(since, moment) for since in sinces]
 
     assert shown(now + tick + 0.001) != shown(now)
-    for part in (0.25, 0.5, 0.99):
-        assert shown(now + max(tick * part - 0.001, 0)) == shown(now)
+    if min(now - since for since in sinces) < 60:
+        assert tick <= 1 or max(sinces) > now
+        for part in (0.25, 0.5, 0.99):
+            young = [age(since, now + max(tick * part - 0.001, 0)) for since in sinces if now - since < 60]
+            assert young == [age(since, now) for since in sinces if now - since < 60]
+    else:
+        assert (now + tick) % 60 == pytest.approx(0, abs=0.001) or (now + tick) % 60 > 59.999
+        assert shown(now + max(tick - 60.001, 0)) == shown(now)
+
+
+def test_ages_in_minutes_tick_once_a_minute_however_many_they_are() -> None:
+    world = World()
+    for number in range(300):
+        world.do("workspace.set_status", 61 + number * 13.37, workspace_id=number, key="k", value="x")
+    ticks, now = 0, NOW
+    while now < NOW + 600:
+        tick = next_tick(world.tables, now)
+        assert tick is not None
+        now += tick + 1e-6
+        ticks += 1
+    assert ticks <= 11
 
 
 def test_all_ages_change_at_the_same_moment() -> None:

@@ -14,7 +14,7 @@ from tests.view.world import THEME, World, columns, lines
 def test_sections_that_have_nothing_to_show_are_left_out() -> None:
     world = World()
     world.do("workspace.append_log", workspace_id=7, message="hello")
-    assert lines(world.render((30, 6)))[2:] == [" Workspace 7", "  · hello", "  ●", ""]
+    assert lines(world.render((34, 6)))[2:] == [" Workspace 7", "  · hello", "  ●", ""]
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_the_latest_unread_notification_is_shown_in_two_lines_and_all_are_counte
     shown = lines(world.render((30, 8)))
     assert shown[2:5] == [
         " Workspace 1                ⑳",
-        "  Claude Code: may I remove",
-        "  the build directory and ev…",
+        " Claude Code: may I remove",
+        " the build directory and eve…",
     ]
     world.notify(21, 1, "x", "y")
     assert lines(world.render((30, 8)))[2].endswith("(21)")
@@ -101,12 +101,12 @@ def test_the_directory_is_that_of_the_surface_with_an_agent() -> None:
     world.hook("claude", "stop", (1, 11))
     world.update("surface", 11, cwd="/home/me/first")
     world.update("surface", 12, cwd="/home/me/second", branch="topic")
-    assert lines(world.render((30, 9)))[5] == "  ~/first"
+    assert lines(world.render((34, 9)))[5] == "  ~/first"
     world.hook("claude", "approval-request", (1, 12))
-    assert lines(world.render((30, 9)))[5] == "  ⎇ topic • ~/second"
+    assert lines(world.render((34, 9)))[5] == "  ⎇ topic • ~/second"
     world.tables.clear("agent", "claude-11")
     world.tables.clear("agent", "claude-12")
-    assert lines(world.render((30, 9)))[5] == "  ⎇ topic • ~/second"  # the first one
+    assert lines(world.render((34, 9)))[5] == "  ⎇ topic • ~/second"  # the first one
 
 
 @pytest.mark.parametrize(
@@ -122,14 +122,14 @@ def test_the_directory_is_that_of_the_surface_with_an_agent() -> None:
 def test_the_home_directory_is_a_tilde(cwd: str, shown: str) -> None:
     world = World()
     world.hook("claude", "stop", (1, 11), cwd=cwd)
-    assert lines(world.render((30, 6)))[4] == shown
+    assert lines(world.render((34, 6)))[4] == shown
 
 
 def test_dots_that_do_not_fit_become_a_number() -> None:
     world = World()
     world.do("workspace.append_log", workspace_id=1, message="x")
     world.update("workspace", 1, columns=columns(*(number == 16 for number in range(40))))
-    assert "  ● 17/40" in lines(world.render((30, 8)))
+    assert "  ● 17/40" in lines(world.render((34, 8)))
     assert max(line.count("○") for line in lines(world.render((90, 8)))) == 39
 
 
@@ -145,3 +145,31 @@ def test_the_active_workspace_stands_out(shop: World) -> None:
     shop.tables.set("selection", {"workspace_id": 2, "previous_workspace_id": None, "surface_id": None})
     styles = {piece.strip(): style for row in shop.render().rows for piece, style in row}
     assert (styles["文書サイト"], styles["shop-api"]) == ("active", "title")
+
+
+@pytest.mark.parametrize(
+    ("ago", "shown"),
+    [
+        (0, " ◆ Claude Code Needs input 0s"),
+        (41, " ◆ Claude Code Needs input"),
+        (125, " ◆ Claude Code Needs input 2m"),
+    ],
+)
+def test_at_30_columns_the_state_is_whole_and_its_age_yields(ago: float, shown: str) -> None:
+    world = World()
+    world.hook("claude", "approval-request", (1, 11), ago)
+    assert lines(world.render((30, 6)))[3] == shown
+
+
+def test_the_idle_are_folded_onto_one_line_unless_unfolded(shop: World) -> None:
+    shop.hook("kilo", "stop", (4, 41), 60)
+    shop.hook("amp", "stop", (5, 51), 60)
+    shop.notify(9, 5, "x", "y")
+    ui, _ = shop.press(["f"])
+    shown = lines(shop.render((41, 60), ui))
+    assert "  ⏸ Workspace 4" in shown
+    assert " Workspace 5" + "①".rjust(28) in shown
+    assert any(line.startswith("  ◆ Claude Code") for line in shown)
+    ui = ui._replace(expanded=frozenset({4}))
+    assert " Workspace 4" in lines(shop.render((41, 60), ui))
+    assert shop.press(["f"], ui)[0].folded is False

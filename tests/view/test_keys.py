@@ -5,14 +5,16 @@ from __future__ import annotations
 import pytest
 
 from seance_tools.view import (
+    KEYS,
     QUIT,
     Command,
     Event,
     Ui,
+    bindings,
     update,
 )
 from seance_tools.view.model import Spot
-from tests.view.world import NOW, World, lines
+from tests.view.world import NOW, THEME, World, lines
 
 
 def test_moving_goes_through_workspaces_and_pills_and_stops_at_the_ends(shop: World) -> None:
@@ -181,3 +183,35 @@ def test_q_quits_and_unknown_keys_do_nothing(shop: World) -> None:
     assert shop.press(["q"])[1] == QUIT
     for name in ("x", "é", "KEY_F5", ""):
         assert shop.press([name]) == (Ui(), None)
+
+
+def press(world: World, name: str, keys: dict[str, str], ui: Ui | None = None) -> tuple[Ui, Command | None]:
+    return update(ui or Ui(), Event(name), world.render(ui=ui or Ui()), NOW, keys)
+
+
+def test_keys_given_in_the_config_replace_the_default_ones(shop: World) -> None:
+    keys = bindings({"sidebar.keys.sort": ["n", "tab"], "sidebar.keys.quit": []})
+    assert press(shop, "n", keys)[0].sort == press(shop, "tab", keys)[0].sort == "attention"
+    for name in ("s", "q"):
+        assert press(shop, name, keys) == (Ui(), None)
+    assert press(shop, "j", keys)[0].selected == Spot(1)
+    assert bindings({}) == bindings({"sidebar.keys.sort": ["s"]})
+
+
+def test_the_help_shows_the_keys_that_are_in_force(shop: World) -> None:
+    theme = THEME._replace(keys=bindings({"sidebar.keys.sort": ["x"], "sidebar.keys.quit": []}))
+    shown = [line.split() for line in lines(shop.render(ui=Ui(help=True), theme=theme))]
+    assert ["x", "sort"] in shown
+    assert not any("quit" in line for line in shown)
+
+
+def test_every_key_of_the_help_does_something(shop: World) -> None:
+    assert {meaning for _, meaning in KEYS} >= {"move", "sort", "fold the idle", "quit"}
+    for name, action in bindings({}).items():
+        ui = Ui(selected=Spot(1), filter="o", offset=2)
+        assert press(shop, name, {name: action}, ui) != (ui, None), name
+
+
+def test_a_letter_that_moves_is_only_a_letter_in_a_filter(shop: World) -> None:
+    assert shop.press([*"/jk ", "down"])[0].filter == "jk "
+    assert shop.press([*"/jk ", "down"])[0].editing

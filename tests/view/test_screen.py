@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from seance_tools.state.tables import Tables
 from seance_tools.view import (
     ASCII,
+    STYLES,
     UNICODE,
     Theme,
     Trouble,
     Ui,
+    coloured_text,
     plain,
     render,
     say,
@@ -58,6 +60,12 @@ def test_whole_screens(shop: World, name: str, symbols: Any, size: int) -> None:
         f"{name}-{size}",
         "".join(f"{text(row)}|\n" for frame in screens for row in [*frame.rows, (("=" * (size - 1), ""),)]),
     )
+
+
+@pytest.mark.parametrize("colours", [0, 8, 256, 1 << 24])
+def test_a_whole_screen_with_colours_and_without(shop: World, colours: int) -> None:
+    shown = coloured_text(shop.render((40, 30), Ui(selected=Spot(1))).rows, STYLES, colours)
+    golden(f"colours-{colours}", shown.replace("\x1b[", "^"))
 
 
 def test_a_plain_snapshot_is_everything_without_a_screen(shop: World) -> None:

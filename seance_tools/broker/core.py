@@ -23,6 +23,7 @@ from seance_tools.store import Store
 
 log = logging.getLogger("seance-broker")
 RECOVER_SECONDS = 5.0
+LOOK_SECONDS = 5.0  # between looks at config.toml where inotify cannot be used
 ASK_SECONDS = 5.0  # between looks at processes that have no pidfd
 TMUX_DELAY = 0.1  # panes that come and go together are listed once
 
@@ -36,7 +37,8 @@ class Core:
         self.feed = Feed(boot_id)
         self.publish = publish
         self.listeners: set[Callable[[list[Change]], None]] = set()
-        self.warnings: list[str] = []
+        self.warnings: list[str] = []  # what is wrong with config.toml
+        self.notes: list[str] = []  # what else the person should know
         self.spool: Row = {}  # what the intake tells of itself
         self.clients = 0  # connections; the server counts them
         self.started = time.time()
@@ -88,10 +90,13 @@ class Core:
         def look() -> None:
             # dotfiles are often links: both the link's place and the file's are watched
             for place in {path, os.path.realpath(path)} - set(watchers):
-                watcher = watch.Watcher(os.path.dirname(place), os.path.basename(place), self.warnings.append)
+                watcher = watch.Watcher(os.path.dirname(place), os.path.basename(place), self.notes.append)
                 watchers[place] = watcher
                 if watcher.fileno() >= 0:
                     loop.add_reader(watcher.fileno(), look)
+            slow = [seconds for watcher in watchers.values() if (seconds := watcher.timeout()) is not None]
+            if slow:  # inotify cannot be used: it is looked at now and then
+                loop.call_later(min(slow) + LOOK_SECONDS, look)
             for watcher in watchers.values():
                 watcher.changed()
             self.configure(config.read(os.environ))

@@ -66,7 +66,7 @@ def system_capabilities(core: Core, params: Row, answer: Answer) -> Row | None:
 def system_health(core: Core, params: Row, answer: Answer) -> Row | None:
     """Tell how the broker is."""
     store = core.store
-    warnings = list(core.warnings)
+    warnings = [*core.warnings, *core.notes]
     if store.degraded:
         warnings.append(f"state cannot be saved: {store.degraded}")
     if store.set_aside:

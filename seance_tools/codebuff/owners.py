@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from seance_tools import watch
+from seance_tools import names, watch
 
 TRUSTED_SECONDS = 10.0  # how long it is believed that a log is not ours, while its holder keeps it open
 
@@ -45,7 +45,7 @@ class Owners:
 
     def has(self, pid: int) -> bool:
         """Return whether a process belongs to the session."""
-        ours = self._mark(pid) == self._pid or self._descends(pid)
+        ours = self._mark(_variables(pid)) == self._pid or self._descends(pid)
         if ours:
             self._writers.update(dict.fromkeys(_names(pid), pid))
         return ours
@@ -62,13 +62,8 @@ class Owners:
         """Return whether one of the processes that are known has the log open; cheap."""
         return any(watch.links(pid, log) and self.has(pid) for pid in set(self._writers.values()))
 
-    def _mark(self, pid: int) -> int:
+    def _mark(self, variables: list[bytes]) -> int:
         """Return the agent's pid of the session that a process belongs to, 0 where it does not say."""
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as file:
-                variables = file.read().split(b"\0")
-        except OSError:
-            return 0
         value = next((item.partition(b"=")[2] for item in variables if item.startswith(self._variable)), b"")
         return int(value) if value.isdigit() else 0
 
@@ -78,9 +73,22 @@ class Owners:
         return pid == self._pid
 
     def _others(self) -> bool:
-        """Return whether another session of this agent runs."""
-        marks = {self._mark(int(pid)) for pid in filter(str.isdecimal, os.listdir("/proc"))}
-        return any(os.path.exists(f"/proc/{pid}") for pid in marks - {0, self._pid})
+        """Return whether another session of this agent runs that has its logs in the same home directory."""
+        home = b"HOME=" + os.fsencode(names.home(os.environ))
+        for variables in map(_variables, map(int, filter(str.isdecimal, os.listdir("/proc")))):
+            mark = self._mark(variables)
+            if mark not in (0, self._pid) and home in variables and os.path.exists(f"/proc/{mark}"):
+                return True
+        return False
+
+
+def _variables(pid: int) -> list[bytes]:
+    """Return a process's environment, none where it is gone or another user's."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return file.read().split(b"\0")
+    except OSError:
+        return []
 
 
 def parent(pid: int) -> int:

@@ -18,7 +18,16 @@ from seance_tools.wire import WireError
 
 WATCHES = "/proc/sys/fs/inotify/max_user_watches"
 FEW_WATCHES = 8192
-PROGRAMS = ("seance", "seance-broker", "seance-ctl", "seance-sidebar", "codebuff-wrapper")
+PROGRAMS = (
+    "seance",
+    "seance-broker",
+    "seance-ctl",
+    "seance-hook",
+    "seance-sidebar",
+    "codebuff-wrapper",
+    "freebuff-wrapper",
+    "pool-wrapper",
+)
 
 
 class Finding(NamedTuple):

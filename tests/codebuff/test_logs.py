@@ -139,3 +139,21 @@ def test_a_log_that_we_open_too_is_ours_at_once(log: Path, other: int, tmp_path:
         assert owners.is_ours(str(log))
         assert Owners(other, "SEANCE_TEST_PID").is_ours(str(log))
         process.communicate(b"\n")
+
+
+def test_a_log_that_nobody_has_open_is_a_lone_sessions(environ: dict[str, str], log: Path) -> None:
+    log.touch()
+    owners = Owners(os.getpid(), "SEANCE_TEST_PID")
+    assert owners.is_ours(str(log))
+    for home, ours in ((environ["HOME"], False), ("/elsewhere", True)):
+        with subprocess.Popen(
+            ["sh", "-c", "echo; read x"],
+            env={"HOME": home, "SEANCE_TEST_PID": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as process:
+            assert process.stdout
+            process.stdout.readline()
+            assert owners.is_ours(str(log)) is ours
+            process.communicate(b"\n")
+    assert owners.is_ours(str(log))

@@ -188,7 +188,7 @@ def test_attaching_to_an_idle_session_says_idle_and_no_more(stage: Stage, detect
         terminal.expect("codebuff> ")
         assert attach(stage, str(terminal.pid)).returncode == 0
         eventually(lambda: told(stage, "codebuff") == [("stop", "")])
-        terminal.type("turn 1\n")
+        terminal.type("turn 0.1\n")
         eventually(lambda: told(stage, "codebuff")[1:] == [("prompt-submit", ""), ("stop", "")])
         terminal.type("quit\n")
         terminal.wait()

@@ -428,7 +428,7 @@ def test_cb(stage: Stage, cb: str, said: str, events: list[str]) -> None:
 def delay(stage: Stage, command: str) -> float:
     """The time from the start of `command` to what its agent prints, in seconds; the median of several."""
     times = []
-    for _ in range(7):
+    for _ in range(3):
         begun = time.monotonic()
         with stage.terminal(command) as terminal:
             terminal.expect("here")
@@ -437,8 +437,9 @@ def delay(stage: Stage, command: str) -> float:
     return statistics.median(times)
 
 
-@pytest.mark.parametrize(("broker", "limit"), [("healthy", 0.05), ("hung", 0.15), ("absent", 0.15)])
-def test_the_agents_start_is_not_held_up(stage: Stage, broker: str, limit: float) -> None:
+@pytest.mark.parametrize("broker", ["healthy", "hung", "absent"])
+def test_the_agents_start_does_not_wait_for_a_broker(stage: Stage, broker: str) -> None:
+    """Whoever asks a hung broker waits 2 s for it; the milliseconds are in tests/bench/wrapper.py."""
     stage.agent("echo here")
     stage.environ["PYTHONDONTWRITEBYTECODE"] = ""
     if broker == "absent":
@@ -448,7 +449,7 @@ def test_the_agents_start_is_not_held_up(stage: Stage, broker: str, limit: float
             stage.environ["SEANCE_SOCKET_PATH"] = f"{stage.path}/hung.sock"
             hung.bind(stage.environ["SEANCE_SOCKET_PATH"])
             hung.listen()
-        assert delay(stage, "codebuff-wrapper") - delay(stage, "codebuff") < limit
+        assert delay(stage, "codebuff-wrapper") - delay(stage, "codebuff") < 1.0
         eventually(lambda: not stage.monitors())
 
 

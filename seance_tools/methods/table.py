@@ -74,7 +74,8 @@ METHODS = (
         "system.health",
         (),
         "Tell how the broker is: uptime, version, counters, limits, store, warnings.",
-        "status, pid, version, protocol, uptime_seconds, boot_id, counters, rows, limits, store, spool, warnings",
+        "status, pid, version, protocol, uptime_seconds, boot_id, counters, rows, limits, store, spool, "
+        "warnings",
         io=True,
     ),
     Method("workspace.list", (), "List the workspaces in their order.", "workspaces"),

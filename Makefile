@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SHELL_FILES := bin/* wrappers/seance.sh wrappers/seance.bash wrappers/seance.tmux wrappers/seance-tmux tests/install-tools .ci/run
+SHELL_FILES := seance.tmux bin/* wrappers/seance.sh wrappers/seance.bash wrappers/seance.tmux wrappers/seance-tmux tests/install-tools .ci/run
 
 .DEFAULT_GOAL := help
 .PHONY: help run test lint generate generate-check picture demo clean

@@ -105,7 +105,8 @@ def test_the_environment_is_handed_on_as_it_was(given: dict[str, str]) -> None:
 
 def test_signals_that_the_interpreter_ignores_are_reset() -> None:
     ignored = run("child.become('/bin/grep', ['grep', 'SigIgn', '/proc/self/status'], {})").stdout
-    assert int(ignored.split()[1], 16) == 0
+    both = 1 << (signal.SIGPIPE - 1) | 1 << (signal.SIGXFSZ - 1)  # who runs the tests may ignore others
+    assert int(ignored.split()[1], 16) & both == 0
 
 
 def test_an_interrupt_ends_the_wrapper_as_it_would_end_the_agent() -> None:

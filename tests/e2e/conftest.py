@@ -39,4 +39,8 @@ def desk(environ: dict[str, str], tmp_path: Path, need: Callable[[str], str]) ->
     yield desk
     desk.close()
     stop_stray_broker(names.socket_path(environ))
-    eventually(lambda: not processes_with(f"HOME={environ['HOME']}"), 5.0, "processes left behind")
+    left = f"HOME={environ['HOME']}\0"
+    try:
+        eventually(lambda: not processes_with(left))
+    except AssertionError:
+        raise AssertionError(f"left behind: {processes_with(left)}") from None

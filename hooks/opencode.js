@@ -1,0 +1,103 @@
+// Tells Séance Tools what OpenCode is doing (seance-tools). `seance-ctl uninstall opencode` removes this file.
+// It prints nothing and never makes the agent wait; where no broker runs it does nothing.
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+
+const AGENT = "opencode";
+
+// --- begin shared: report
+const PLACES = {
+  Workspace: "SEANCE_WORKSPACE_ID",
+  Surface: "SEANCE_SURFACE_ID",
+  Tmux: "TMUX",
+  Pane: "TMUX_PANE",
+  Kitty: "KITTY_LISTEN_ON",
+  "Kitty-Window": "KITTY_WINDOW_ID",
+  Wezterm: "WEZTERM_UNIX_SOCKET",
+  "Wezterm-Pane": "WEZTERM_PANE",
+  Zellij: "ZELLIJ_SESSION_NAME",
+  "Zellij-Pane": "ZELLIJ_PANE_ID",
+  Screen: "STY",
+  "Screen-Window": "WINDOW",
+};
+const MOST = 512; // files that wait for a broker; what is more is dropped
+const LONGEST = 4096; // characters of a text in a payload
+let count = 0;
+let written = Promise.resolve();
+
+function spool() {
+  const { SEANCE_SOCKET_PATH: given = "", XDG_RUNTIME_DIR: run = "", HOME: home = "" } = process.env;
+  if (given) return join(dirname(given.startsWith("~/") ? home + given.slice(1) : given), "spool");
+  return run.startsWith("/") ? join(run, "seance", "spool") : join(home, ".seance", "spool");
+}
+
+async function header(event, at) {
+  const lines = [`Agent: ${AGENT}`, `Event: ${event}`, `At: ${at / 1000}`];
+  for (const [name, variable] of Object.entries(PLACES)) {
+    const value = process.env[variable] ?? "";
+    // eslint-disable-next-line no-control-regex
+    if (value && !/[\x00-\x1f\x7f]/.test(value)) lines.push(`${name}: ${value}`);
+  }
+  // Behind the name, which may hold anything: 4 is the session, 5 the terminal, 20 the start
+  const fields = (await readFile("/proc/self/stat", "utf8")).replace(/^.*\) /s, "").split(" ");
+  lines.push(`Pid: ${process.pid} ${fields[19]}`, `Pid: ${process.ppid}`);
+  if (fields[4] !== "0") lines.push(`Tty: ${fields[4]} ${fields[3]}`);
+  return lines.join("\n");
+}
+
+async function write(event, at, payload) {
+  const directory = spool();
+  if ((await stat(directory)).uid !== process.getuid()) return;
+  const name = `${AGENT}-${process.pid}-${count++ % MOST}`;
+  const content = `${await header(event, at)}\n\n${payload}`;
+  await writeFile(join(directory, name), content, { flag: "wx", mode: 0o600 });
+}
+
+// Leave one event in the broker's spool, in order, while the agent goes on. See seance-hook(1).
+function report(event, payload) {
+  try {
+    const cut = (_, value) => (typeof value === "string" ? value.slice(0, LONGEST) : value);
+    const text = JSON.stringify(payload ?? {}, cut);
+    const at = Date.now();
+    written = written.then(() => write(event, at, text)).catch(() => {}); // no broker, no report
+  } catch {
+    // Whatever it is, the agent must not notice
+  }
+}
+// --- end shared
+
+const EVENTS = new Set([
+  "session.created",
+  "session.updated",
+  "session.deleted",
+  "session.status",
+  "session.idle",
+  "session.error",
+  "session.compacted",
+  "permission.asked",
+  "permission.updated",
+  "permission.replied",
+  "permission.v2.asked",
+  "permission.v2.replied",
+  "question.asked",
+  "question.replied",
+  "question.rejected",
+  "question.v2.asked",
+  "question.v2.replied",
+  "question.v2.rejected",
+]);
+
+// The only export: the loader takes every exported function for a plugin.
+export const SeanceTools = async () => ({
+  event: async ({ event }) => {
+    if (EVENTS.has(event?.type)) report(event.type, event);
+  },
+  "chat.message": async (input) => report("chat.message", { input }),
+  "tool.execute.before": async (input, output) =>
+    report("tool.execute.before", { input, output: { args: output?.args } }),
+  "tool.execute.after": async (input) => report("tool.execute.after", { input }),
+  dispose: async () => {
+    report("dispose");
+    await written; // the agent is about to end
+  },
+});

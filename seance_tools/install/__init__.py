@@ -1,0 +1,1 @@
+"""Installs the agents' hooks: what each of them loads so that it reports to us."""

@@ -166,8 +166,21 @@ _ANTIGRAVITY = {
     "Stop": "stop",
 }
 _AIDER = {"notifications-command": "stop", "notification": "stop"}  # all that it ever says: your turn
+_NOT_CLAUDE = (
+    *_HELP,
+    "mcp",
+    "config",
+    "doctor",
+    "update",
+    "install",
+    "plugin",
+    "agents",
+    "setup-token",
+    "auth",
+)
 _NOTHING: dict[str, str] = {}
-_NOT_CODEBUFF = ("--version", "-v", "--help", "-h", "login", "publish")
+_HELP = ("--version", "-v", "--help", "-h")
+_NOT_CODEBUFF = (*_HELP, "login", "publish")
 
 
 class Agent:
@@ -184,26 +197,11 @@ class Agent:
     events: its names for what happens, to ours. layers: members of its payloads whose own members count as
     the payload's. fields: where its payloads have something else than all others do (lifecycle, FIELDS).
     many_sessions: one process may have several sessions at work. tells_prompts: it says when a turn begins.
-    """
 
-    __slots__ = (
-        "binaries",
-        "clear_status_on_end",
-        "events",
-        "fields",
-        "has_notification_hook",
-        "key",
-        "layers",
-        "log_format",
-        "log_root",
-        "log_suffix",
-        "many_sessions",
-        "mode",
-        "name",
-        "not_sessions",
-        "reply",
-        "tells_prompts",
-    )
+    install: what it loads to report to us, () for nothing: the way (json: hooks in a file that is shared,
+    statusline: the same, block: lines of a text file, file, folder), its configuration's directory (the
+    variable that moves it, and where it is below the home directory), the path in there, the source in hooks/.
+    """
 
     def __init__(
         self,
@@ -224,6 +222,7 @@ class Agent:
         fields: Mapping[str, str] = _NOTHING,
         many_sessions: bool = False,
         tells_prompts: bool = True,
+        install: tuple[str, ...] = (),
     ) -> None:
         self.key = key
         self.name = name
@@ -241,9 +240,10 @@ class Agent:
         self.fields = fields
         self.many_sessions = many_sessions
         self.tells_prompts = tells_prompts
+        self.install = install
 
 
-def _like_opencode(key: str, name: str) -> Agent:
+def _like_opencode(key: str, name: str, config: str) -> Agent:
     return Agent(
         key,
         name,
@@ -252,6 +252,12 @@ def _like_opencode(key: str, name: str) -> Agent:
         layers=("properties", "input", "output"),
         fields={"message": "status.message message title"},
         many_sessions=True,
+        install=(
+            "file",
+            f"XDG_CONFIG_HOME/{config}|.config/{config}",
+            "plugin/seance-tools.js",
+            "opencode.js",
+        ),
     )
 
 
@@ -286,17 +292,32 @@ AGENTS = (
         not_sessions=("--version", "--help", "-h", "login", "config", "mcp", "history", "exec", "acp"),
         has_notification_hook=False,
     ),
-    Agent("claude", "Claude Code", ("claude",), events=_CLAUDE),
-    Agent("codex", "Codex", ("codex",), events=_CODEX, reply='{"continue":true}'),
-    _like_opencode("opencode", "OpenCode"),
-    _like_opencode("kilo", "Kilo"),
-    _like_opencode("mimo", "MiMo Code"),
+    Agent(
+        "claude",
+        "Claude Code",
+        ("claude",),
+        not_sessions=_NOT_CLAUDE,
+        events=_CLAUDE,
+        install=("json", "CLAUDE_CONFIG_DIR|.claude", "settings.json", "claude.json"),
+    ),
+    Agent(
+        "codex",
+        "Codex",
+        ("codex",),
+        events=_CODEX,
+        reply='{"continue":true}',
+        install=("json", "CODEX_HOME|.codex", "hooks.json", "codex.json"),
+    ),
+    _like_opencode("opencode", "OpenCode", "opencode"),
+    _like_opencode("kilo", "Kilo", "kilo"),
+    _like_opencode("mimo", "MiMo Code", "mimocode"),
     Agent(
         "pi",
         "Pi",
         ("pi",),
         events=_PI,
         fields={"last_message": "messages.-1.content.-1.text", "error": "messages.-1.errorMessage"},
+        install=("file", "PI_CODING_AGENT_DIR|.pi/agent", "extensions/seance-tools.ts", "pi.ts"),
     ),
     Agent(
         "vibe",
@@ -305,6 +326,7 @@ AGENTS = (
         events=_VIBE,
         has_notification_hook=False,
         tells_prompts=False,
+        install=("block", "VIBE_HOME|.vibe", "hooks.toml", "vibe.toml"),
     ),
     Agent(
         "hermes",
@@ -314,11 +336,37 @@ AGENTS = (
         layers=("extra",),
         fields={"message": "command description"},
         many_sessions=True,
+        install=("folder", "HERMES_HOME|.hermes", "plugins/seance-tools", "hermes"),
     ),
-    Agent("gemini", "Gemini CLI", ("gemini",), events=_GEMINI),
-    Agent("qwen", "Qwen Code", ("qwen",), events=_CLAUDE),
-    Agent("cursor", "Cursor CLI", ("cursor-agent",), events=_CURSOR, has_notification_hook=False),
-    Agent("copilot", "Copilot CLI", ("copilot",), events=_COPILOT),
+    Agent(
+        "gemini",
+        "Gemini CLI",
+        ("gemini",),
+        events=_GEMINI,
+        install=("json", "|.gemini", "settings.json", "gemini.json"),
+    ),
+    Agent(
+        "qwen",
+        "Qwen Code",
+        ("qwen",),
+        events=_CLAUDE,
+        install=("json", "|.qwen", "settings.json", "qwen.json"),
+    ),
+    Agent(
+        "cursor",
+        "Cursor CLI",
+        ("cursor-agent",),
+        events=_CURSOR,
+        has_notification_hook=False,
+        install=("json", "|.cursor", "hooks.json", "cursor.json"),
+    ),
+    Agent(
+        "copilot",
+        "Copilot CLI",
+        ("copilot",),
+        events=_COPILOT,
+        install=("file", "COPILOT_HOME|.copilot", "hooks/seance-tools.json", "copilot.json"),
+    ),
     Agent(
         "amp",
         "Amp",
@@ -326,10 +374,32 @@ AGENTS = (
         events=_AMP,
         fields={"message": "", "error": ""},  # its `message` is the prompt
         many_sessions=True,
+        install=("file", "XDG_CONFIG_HOME/amp|.config/amp", "plugins/seance-tools.ts", "amp.ts"),
     ),
-    Agent("goose", "Goose", ("goose",), events=_GOOSE, has_notification_hook=False),
-    Agent("antigravity", "Antigravity", ("agy",), events=_ANTIGRAVITY),
-    Agent("aider", "Aider", ("aider",), events=_AIDER, tells_prompts=False),
+    Agent(
+        "goose",
+        "Goose",
+        ("goose",),
+        events=_GOOSE,
+        has_notification_hook=False,
+        # other agents use ~/.agents too: that it is there does not tell of Goose
+        install=("folder", "|.config/goose", "../../.agents/plugins/seance-tools", "goose"),
+    ),
+    Agent(
+        "antigravity",
+        "Antigravity",
+        ("agy",),
+        events=_ANTIGRAVITY,
+        install=("statusline", "|.gemini/antigravity-cli", "settings.json", "antigravity.json"),
+    ),
+    Agent(
+        "aider",
+        "Aider",
+        ("aider",),
+        events=_AIDER,
+        tells_prompts=False,
+        install=("block", "|.aider", "../.aider.conf.yml", "aider.yml"),
+    ),
 )
 
 BY_KEY = {agent.key: agent for agent in AGENTS}

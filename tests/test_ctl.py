@@ -303,3 +303,55 @@ def test_completion_scripts_are_sound(ctl: Run, need: Callable[[str], str], shel
     check = ["--no-execute"] if shell == "fish" else ["-n"]
     done = subprocess.run([need(shell), *check], input=script, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.usefixtures("tell")
+@pytest.mark.parametrize(
+    "command", ["watch --json", "health", "capabilities", "config get", "tree", "--help"]
+)
+def test_who_has_read_enough_may_go(
+    environ: dict[str, str], need: Callable[[str], str], command: str
+) -> None:
+    nudge = "for n in 1 2 3 4 5 6; do seance-ctl log --workspace 1 m; done &" if "watch" in command else ""
+    script = f"{nudge} seance-ctl {command} | head -1 >/dev/null; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run([need("bash"), "-c", script], env=environ, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.usefixtures("tell")
+def test_json_may_stand_behind_the_command(ctl: Run) -> None:
+    assert json.loads(ctl("ping", "--json").stdout) == {"pong": True}
+
+
+@pytest.mark.parametrize(
+    "argv", [["--timeout", "inf", "ping"], ["wait", "x", "--timeout", "nan"], ["--timeout", "0", "ping"]]
+)
+def test_odd_times_are_usage_errors(ctl: Run, argv: list[str]) -> None:
+    result = ctl(*argv)
+    assert result.returncode == names.EXIT_USAGE
+    assert result.stderr.count("\n") == 1
+
+
+def test_the_help_of_hooks_and_methods(ctl: Run) -> None:
+    shown = ctl("workspace.set_progress", "--help").stdout
+    assert "label (string)" in shown
+    assert "value (number, required)" in shown
+    assert "prompt-submit" in ctl("claude-hook", "-h").stdout
+
+
+def test_a_broken_config_stops_nothing(ctl: Run, tell: Callable[..., Any], environ: dict[str, str]) -> None:
+    path = names.config_path(environ)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write("# socket\n[x\n")
+    assert ctl("ping").stdout == "pong\n"
+    assert ctl("claude-hook", "stop").returncode == 0
+    assert "line 2" in ctl("config", "check").stderr
+    os.unlink(path)
+    os.mkfifo(path)
+    assert "not a regular file" in ctl("config", "check").stderr
+    assert tell("system.ping") == {"pong": True}
+
+
+def test_arguments_are_not_echoed_raw(ctl: Run) -> None:
+    assert "\x1b" not in ctl("\x1b]0;x\x07").stderr

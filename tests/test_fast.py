@@ -293,3 +293,29 @@ def test_outside_of_multiplexers_the_terminal_device_tells_it() -> None:
             os.close(descriptor)
     assert members["tty"].startswith("/dev/pts/")
     assert members["tty_session"] == os.getsid(0)
+
+
+def test_a_request_is_not_sent_twice(environ: dict[str, str]) -> None:
+    """The broker may have done it before it ended."""
+    import socket
+    import threading
+
+    path = names.socket_path(environ)
+    os.mkdir(os.path.dirname(path), 0o700)
+    received = []
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(path)
+        listener.listen()
+
+        def take() -> None:
+            client, _ = listener.accept()
+            with client:
+                received.append(client.recv(4096))
+
+        thread = threading.Thread(target=take)
+        thread.start()
+        result = run(environ, "system.ping")
+        thread.join()
+    assert result.returncode == names.EXIT_NO_BROKER
+    assert "ended before it answered" in result.stderr
+    assert len(received) == 1

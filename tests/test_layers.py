@@ -27,7 +27,7 @@ CORE = (
 )
 LEVELS = [
     *((name,) for name in (*NAMES, *CORE)),
-    ("child", "config", "watch", "listen", "spool", "store"),
+    ("child", "config", "watch", "listen", "spool", "store", "install"),
     ("liveness", "client"),
     ("terminals", "fast"),
     ("broker", "ctl", "sidebar", "codebuff"),

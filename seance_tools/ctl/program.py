@@ -17,7 +17,18 @@ from seance_tools.methods import BY_NAME, closest
 from seance_tools.wire import WireError
 
 PROGRAM = "seance-ctl"
-SECONDS = click.FloatRange(0, names.LONGEST_TIMEOUT, min_open=True)
+
+
+class _Seconds(click.FloatRange):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a number in the range; click lets `nan` pass."""
+        number = super().convert(value, param, ctx)
+        if number != number:
+            self.fail(f"{value} is not a number", param, ctx)
+        return number
+
+
+SECONDS = _Seconds(0, names.LONGEST_TIMEOUT, min_open=True)
 ROUTES = """\b
 Besides these, on the fast way that hooks take:
   seance-ctl AGENT-hook EVENT  <<EOF … EOF   report an event; any agent's name will do

@@ -62,12 +62,19 @@ class Place:
         os.rename(temporary, self.path)
         return sock
 
-    def release(self) -> None:
-        """Take the socket away, if it is still ours, and let go of the lock."""
+    def withdraw(self) -> None:
+        """Take the socket away, if it is still ours.
+
+        Done before connections are closed, those who lose theirs can tell a stopped broker from a killed one.
+        """
         with suppress(FileNotFoundError):
             found = os.lstat(self.path)
             if (found.st_dev, found.st_ino) == self._identity:
                 os.unlink(self.path)
+
+    def release(self) -> None:
+        """Take the socket away and let go of the lock."""
+        self.withdraw()
         os.close(self._lock)
 
 

@@ -387,3 +387,15 @@ def test_two_sockets_have_two_states(start_broker: Start, environ: dict[str, str
     with Connection(other) as connection:
         assert connection.request("workspace.list")["workspaces"] == []
     assert len(list(Path(environ["XDG_STATE_HOME"], "seance").glob("*.db"))) == 2
+
+
+def test_a_stopped_broker_is_gone_before_its_connections_are(
+    broker: subprocess.Popen[bytes], environ: dict[str, str]
+) -> None:
+    """Whoever loses a connection looks at the path: a socket there means that the broker was killed."""
+    with connect(environ) as connection:
+        connection.subscribe()
+        broker.send_signal(signal.SIGTERM)
+        with pytest.raises(ConnectionError):
+            next(connection.events())
+        assert not os.path.exists(names.socket_path(environ))

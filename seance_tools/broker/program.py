@@ -152,6 +152,7 @@ async def _run(place: Place, ready: int | None) -> None:
         os.close(ready)
     began = time.monotonic()
     await ended.wait()
+    place.withdraw()
     server.stop()
     await intake.stop()
     core.stop()

@@ -23,6 +23,7 @@ const PLACES = {
 const MOST = 512; // files that wait for a broker; what is more is dropped
 const LONGEST = 4096; // characters of a text in a payload
 let count = 0;
+let last = 0;
 let written = Promise.resolve();
 
 function spool() {
@@ -53,12 +54,19 @@ async function write(event, at, payload) {
   await writeFile(join(directory, name), content, { flag: "wx", mode: 0o600 });
 }
 
+// Now, in milliseconds; later than the time before, unless the clock was set back.
+function now() {
+  const at = Date.now();
+  last = at > last || at < last - 1000 ? at : last + 0.001;
+  return last;
+}
+
 // Leave one event in the broker's spool, in order, while the agent goes on. See seance-hook(1).
 function report(event, payload) {
   try {
     const cut = (_, value) => (typeof value === "string" ? value.slice(0, LONGEST) : value);
     const text = JSON.stringify(payload ?? {}, cut);
-    const at = Date.now();
+    const at = now();
     written = written.then(() => write(event, at, text)).catch(() => {}); // no broker, no report
   } catch {
     // Whatever it is, the agent must not notice

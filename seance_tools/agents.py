@@ -166,21 +166,10 @@ _ANTIGRAVITY = {
     "Stop": "stop",
 }
 _AIDER = {"notifications-command": "stop", "notification": "stop"}  # all that it ever says: your turn
-_NOT_CLAUDE = (
-    *_HELP,
-    "mcp",
-    "config",
-    "doctor",
-    "update",
-    "install",
-    "plugin",
-    "agents",
-    "setup-token",
-    "auth",
-)
 _NOTHING: dict[str, str] = {}
 _HELP = ("--version", "-v", "--help", "-h")
 _NOT_CODEBUFF = (*_HELP, "login", "publish")
+_MANAGE = ("mcp", "config", "doctor", "update", "install", "plugin", "agents", "setup-token", "auth")
 
 
 class Agent:
@@ -198,9 +187,9 @@ class Agent:
     the payload's. fields: where its payloads have something else than all others do (lifecycle, FIELDS).
     many_sessions: one process may have several sessions at work. tells_prompts: it says when a turn begins.
 
-    install: what it loads to report to us, () for nothing: the way (json: hooks in a file that is shared,
-    statusline: the same, block: lines of a text file, file, folder), its configuration's directory (the
-    variable that moves it, and where it is below the home directory), the path in there, the source in hooks/.
+    install: what it loads to report to us, () for nothing: the way (see install.plan), its directory (the
+    variable that moves it|where it is below the home directory), the path in there, the source in hooks/.
+    launch: the option that gives it these hooks for one launch, "" for none.
     """
 
     def __init__(
@@ -223,6 +212,7 @@ class Agent:
         many_sessions: bool = False,
         tells_prompts: bool = True,
         install: tuple[str, ...] = (),
+        launch: str = "",
     ) -> None:
         self.key = key
         self.name = name
@@ -241,6 +231,7 @@ class Agent:
         self.many_sessions = many_sessions
         self.tells_prompts = tells_prompts
         self.install = install
+        self.launch = launch
 
 
 def _like_opencode(key: str, name: str, config: str) -> Agent:
@@ -296,9 +287,10 @@ AGENTS = (
         "claude",
         "Claude Code",
         ("claude",),
-        not_sessions=_NOT_CLAUDE,
+        not_sessions=(*_HELP, *_MANAGE),
         events=_CLAUDE,
-        install=("json", "CLAUDE_CONFIG_DIR|.claude", "settings.json", "claude.json"),
+        install=("json", "CLAUDE_CONFIG_DIR|.claude", "settings.json"),
+        launch="--settings",
     ),
     Agent(
         "codex",
@@ -306,7 +298,7 @@ AGENTS = (
         ("codex",),
         events=_CODEX,
         reply='{"continue":true}',
-        install=("json", "CODEX_HOME|.codex", "hooks.json", "codex.json"),
+        install=("json", "CODEX_HOME|.codex", "hooks.json"),
     ),
     _like_opencode("opencode", "OpenCode", "opencode"),
     _like_opencode("kilo", "Kilo", "kilo"),
@@ -317,7 +309,7 @@ AGENTS = (
         ("pi",),
         events=_PI,
         fields={"last_message": "messages.-1.content.-1.text", "error": "messages.-1.errorMessage"},
-        install=("file", "PI_CODING_AGENT_DIR|.pi/agent", "extensions/seance-tools.ts", "pi.ts"),
+        install=("file", "PI_CODING_AGENT_DIR|.pi/agent", "extensions/seance-tools.ts"),
     ),
     Agent(
         "vibe",
@@ -326,7 +318,7 @@ AGENTS = (
         events=_VIBE,
         has_notification_hook=False,
         tells_prompts=False,
-        install=("block", "VIBE_HOME|.vibe", "hooks.toml", "vibe.toml"),
+        install=("block", "VIBE_HOME|.vibe", "hooks.toml"),
     ),
     Agent(
         "hermes",
@@ -336,36 +328,24 @@ AGENTS = (
         layers=("extra",),
         fields={"message": "command description"},
         many_sessions=True,
-        install=("folder", "HERMES_HOME|.hermes", "plugins/seance-tools", "hermes"),
+        install=("folder", "HERMES_HOME|.hermes", "plugins/seance-tools"),
     ),
-    Agent(
-        "gemini",
-        "Gemini CLI",
-        ("gemini",),
-        events=_GEMINI,
-        install=("json", "|.gemini", "settings.json", "gemini.json"),
-    ),
-    Agent(
-        "qwen",
-        "Qwen Code",
-        ("qwen",),
-        events=_CLAUDE,
-        install=("json", "|.qwen", "settings.json", "qwen.json"),
-    ),
+    Agent("gemini", "Gemini CLI", ("gemini",), events=_GEMINI, install=("json", "|.gemini", "settings.json")),
+    Agent("qwen", "Qwen Code", ("qwen",), events=_CLAUDE, install=("json", "|.qwen", "settings.json")),
     Agent(
         "cursor",
         "Cursor CLI",
         ("cursor-agent",),
         events=_CURSOR,
         has_notification_hook=False,
-        install=("json", "|.cursor", "hooks.json", "cursor.json"),
+        install=("json", "|.cursor", "hooks.json"),
     ),
     Agent(
         "copilot",
         "Copilot CLI",
         ("copilot",),
         events=_COPILOT,
-        install=("file", "COPILOT_HOME|.copilot", "hooks/seance-tools.json", "copilot.json"),
+        install=("file", "COPILOT_HOME|.copilot", "hooks/seance-tools.json"),
     ),
     Agent(
         "amp",
@@ -374,7 +354,7 @@ AGENTS = (
         events=_AMP,
         fields={"message": "", "error": ""},  # its `message` is the prompt
         many_sessions=True,
-        install=("file", "XDG_CONFIG_HOME/amp|.config/amp", "plugins/seance-tools.ts", "amp.ts"),
+        install=("file", "XDG_CONFIG_HOME/amp|.config/amp", "plugins/seance-tools.ts"),
     ),
     Agent(
         "goose",
@@ -383,14 +363,14 @@ AGENTS = (
         events=_GOOSE,
         has_notification_hook=False,
         # other agents use ~/.agents too: that it is there does not tell of Goose
-        install=("folder", "|.config/goose", "../../.agents/plugins/seance-tools", "goose"),
+        install=("folder", "|.config/goose", "../../.agents/plugins/seance-tools"),
     ),
     Agent(
         "antigravity",
         "Antigravity",
         ("agy",),
         events=_ANTIGRAVITY,
-        install=("statusline", "|.gemini/antigravity-cli", "settings.json", "antigravity.json"),
+        install=("statusline", "|.gemini/antigravity-cli", "settings.json"),
     ),
     Agent(
         "aider",
@@ -398,7 +378,7 @@ AGENTS = (
         ("aider",),
         events=_AIDER,
         tells_prompts=False,
-        install=("block", "|.aider", "../.aider.conf.yml", "aider.yml"),
+        install=("block", "|.aider", "../.aider.conf.yml"),
     ),
 )
 

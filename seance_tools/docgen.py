@@ -122,9 +122,13 @@ def states() -> str:
 
 
 def wrapped() -> str:
-    """Return the shell functions' lines: every command of the agents that are watched by their logs."""
+    """Return the shell functions' lines: agents watched by their logs, and those that take our hooks."""
     rows = [(command, agent.binaries[0]) for agent in AGENTS if agent.log_root for command in agent.binaries]
-    return "".join(f"__seance_wrap {command} {first}-wrapper\n" for command, first in rows)
+    text = "".join(f"__seance_wrap {command} {first}-wrapper\n" for command, first in rows)
+    for agent in (agent for agent in AGENTS if agent.launch):
+        words = " ".join(agent.not_sessions)
+        text += f"__seance_hook {agent.binaries[0]} {agent.launch} {agent.key}.json '{words}'\n"
+    return text
 
 
 def replies() -> str:

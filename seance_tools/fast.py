@@ -255,7 +255,7 @@ def run(argv: list[str]) -> int:
     """Do one hook or raw method and return the exit code."""
     try:
         words, options, json_wanted = parse(argv)
-        path = options.get("socket") or names.socket_path(os.environ)
+        path = names.socket_path(os.environ, options.get("socket", ""))
         timeout = _seconds(options["timeout"]) if "timeout" in options else names.DEFAULT_TIMEOUT
         line = request(words, options, os.environ)
     except (UsageError, ValueError) as error:

@@ -141,12 +141,14 @@ def database_path(environ: Mapping[str, str]) -> str:
     return os.path.join(state_directory(environ), f"state{mark}.db")
 
 
-def socket_path(environ: Mapping[str, str]) -> str:
+def socket_path(environ: Mapping[str, str], given: str = "") -> str:
     """Return the path of the broker's socket; every program asks here and nowhere else.
+
+    given: by an option, wins over everything else.
 
     Raises ValueError with one line for the person when the path is too long for a socket.
     """
-    given = environ.get("SEANCE_SOCKET_PATH")
+    given = given or environ.get("SEANCE_SOCKET_PATH", "")
     path = os.path.abspath(os.path.expanduser(given)) if given else _usual_socket(environ)
     size = len(os.fsencode(path))
     if size > SUN_PATH_BYTES:

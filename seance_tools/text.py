@@ -2,8 +2,8 @@
 
 Text that comes from programs reaches a terminal only through `clean`; nothing else measures or cuts by
 display width. Rules from the reliability document: controls become visible, bidi controls, surrogates,
-private use and unassigned characters become U+FFFD, other format characters go, at most two combining
-marks a base character. What is measured and cut is the grapheme cluster, never a part of one.
+private use and unassigned characters become U+FFFD, other format characters go, and so do those that
+terminals do not agree on; at most two combining marks a base character. What is measured and cut is the grapheme cluster, never a part of one.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ ELLIPSIS = "…"
 MAX_COMBINING = 2
 MAX_CHARACTERS = 4096
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+# Skin tones and the Hangul fillers: terminals do not agree on the columns that they take.
+_UNSURE = frozenset("\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff\u115f\u1160\u3164\uffa0")
 _SPACES = frozenset("\t\n\r\v\f\x85\u2028\u2029")
 
 
@@ -33,7 +35,7 @@ def _clean_character(character: str) -> str:
     category = unicodedata.category(character)
     if character in _BIDI or category in ("Cc", "Cs", "Co", "Cn"):
         return REPLACEMENT
-    if category == "Cf":
+    if category == "Cf" or character in _UNSURE:
         return ""
     return " " if category in ("Zs", "Zl", "Zp") else character
 
@@ -157,4 +159,7 @@ def cut_path(path: str, columns: int, ellipsis: str = ELLIPSIS) -> str:
     if width(path) <= columns:
         return path
     last = path.rstrip("/").rpartition("/")[2]
-    return cut(f"{ellipsis}/{last}", columns, ellipsis)
+    shown = cut(last, columns - width(ellipsis) - 1, ellipsis)
+    if shown in ("", ellipsis):  # no room for where it is, only for its name
+        return cut(last, columns, ellipsis)
+    return f"{ellipsis}/{shown}"

@@ -256,8 +256,11 @@ class Watcher:
             before = self._directories.get(path)
             try:
                 after = self._visit(path)
-            except OSError:
+            except OSError as error:
                 self._forget(path, vanished)  # gone or unreadable; its parent tells when it is back
+                gone = error.errno in (errno.ENOENT, errno.ENOTDIR)
+                if path == self._root and gone and self._anchor():
+                    pending.append(path)  # it has come back by now
                 continue
             known = before.files if before else {}
             vanished.update(signature for file, signature in known.items() if file not in after.files)

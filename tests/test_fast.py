@@ -319,3 +319,13 @@ def test_a_request_is_not_sent_twice(environ: dict[str, str]) -> None:
     assert result.returncode == names.EXIT_NO_BROKER
     assert "ended before it answered" in result.stderr
     assert len(received) == 1
+
+
+def test_a_socket_given_by_an_option_is_checked_like_any_other(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    for argv in (["system.ping"], ["ping"]):
+        result = run(environ, "--socket", str(tmp_path / ("x" * 120)), *argv)
+        assert result.returncode == names.EXIT_USAGE
+        assert "at most 107" in result.stderr
+    assert not list(tmp_path.glob("x*"))

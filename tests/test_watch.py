@@ -9,8 +9,11 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from inotify import calls
 
 from seance_tools import watch
 from tests.support import eventually
@@ -142,6 +145,44 @@ def test_deleted_and_made_again(watched: Watched, root: Path, gone: str) -> None
         watched.settle()
         write(log)
         watched.await_change(log)
+
+
+@pytest.mark.parametrize("again", ["", "remade"])
+@pytest.mark.parametrize("when", ["before", "watched", "listed"])
+def test_the_root_goes_while_it_is_looked_into(
+    watched: Watched, root: Path, when: str, again: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes, and may come again, between the event and the look, the watch and the list."""
+    log = root / "log.jsonl"
+
+    def first_remove(name: str, target: Any) -> None:
+        real = getattr(target, name)
+
+        def and_then(*arguments: Any) -> Any:
+            if os.fspath(root) in map(os.fsdecode, (item for item in arguments if isinstance(item, str | bytes))):
+                monkeypatch.setattr(target, name, real)
+                shutil.rmtree(root)
+                if again:
+                    write(log)
+            return real(*arguments)
+
+        monkeypatch.setattr(target, name, and_then)
+
+    for _ in range(20):
+        watched.await_change(write(log))
+        watched.settle()
+        write(log)
+        if when == "before":
+            shutil.rmtree(root)
+            if again:
+                write(log)
+        elif when == "watched":
+            first_remove("inotify_add_watch", calls)
+        else:
+            first_remove("_list", watch)
+        watched.look(2.0)
+        monkeypatch.undo()
+        assert not watched.warnings
 
 
 @pytest.mark.parametrize("moved", ["manicode", ".config", "manicode/a"])

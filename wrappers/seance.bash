@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Séance Tools for bash: codebuff, freebuff and pool, started at the prompt, show in the sidebar.
+# Séance Tools for bash: codebuff, freebuff, pool and claude, started at the prompt, show in the sidebar.
 #
 # Source this from ~/.bashrc. It defines functions, prints nothing and changes no options or traps.
 # `command codebuff` goes past it. Where Séance Tools is not on PATH, the programs beside this file are used:
@@ -16,6 +16,7 @@ __seance_beside=("$__seance_directory/../.venv/bin" "$__seance_directory/../bin"
 if [[ $__seance_directory == */share/seance-tools/wrappers ]]; then
     __seance_beside=("${__seance_directory%/share/seance-tools/wrappers}/bin")
 fi
+__seance_hooks=$__seance_directory/../hooks
 
 # __seance_find PROGRAM: set __seance_command to what runs it, on PATH or beside this file.
 # False where it is not there, or its interpreter is gone, as after an upgrade of Python.
@@ -58,11 +59,34 @@ function __seance_wrap {
     [[ $- != *i* ]] || eval "function $1 { __seance_run $1 $2 \"\$@\"; }"
 }
 
+# __seance_launch NAME OPTION FILE WORDS ARGUMENT…: run the command NAME with the hooks in FILE, by OPTION.
+# Without them where an argument is OPTION or one of WORDS, which are for no session, or we are not there.
+function __seance_launch {
+    local name=$1 option=$2 file=$__seance_hooks/$3 words=" $2 $4 " argument search=$PATH
+    local -a __seance_command
+    shift 4
+    for argument; do
+        [[ $words != *" ${argument%%=*} "* ]] || file=
+    done
+    if [[ -f $file ]] && __seance_find seance-hook; then
+        type -P seance-hook >/dev/null || search+=:${__seance_command[0]%/*}
+        PATH=$search command "$name" "$option" "$file" "$@"
+    else
+        command "$name" "$@"
+    fi
+}
+
+# __seance_hook NAME OPTION FILE WORDS: at a prompt, make NAME a function that runs it so.
+function __seance_hook {
+    [[ $- != *i* ]] || eval "function $1 { __seance_launch $1 $2 $3 '$4' \"\$@\"; }"
+}
+
 # --- begin generated: agents
 __seance_wrap codebuff codebuff-wrapper
 __seance_wrap cb codebuff-wrapper
 __seance_wrap freebuff freebuff-wrapper
 __seance_wrap pool pool-wrapper
+__seance_hook claude --settings claude.json '--version -v --help -h mcp config doctor update install plugin agents setup-token auth'
 # --- end generated
 
 for __seance_name in seance seance-ctl seance-sidebar; do

@@ -1,4 +1,4 @@
-# Séance Tools for fish: codebuff, freebuff and pool, started at the prompt, show in the sidebar.
+# Séance Tools for fish: codebuff, freebuff, pool and claude, started at the prompt, show in the sidebar.
 #
 # Source this from ~/.config/fish/config.fish. It defines functions and prints nothing.
 # `command codebuff` goes past it. Where Séance Tools is not on PATH, the programs beside this file are used:
@@ -10,6 +10,7 @@ set -g __seance_status $status
 # Where to look besides PATH.
 set -g __seance_beside (string replace -r '(^|/)[^/]*$' '' -- (status filename))
 string match -q '/*' -- $__seance_beside; or set __seance_beside $PWD/$__seance_beside
+set -g __seance_hooks $__seance_beside/../hooks
 if string match -q '*/share/seance-tools/wrappers' -- $__seance_beside
     set __seance_beside (string replace -r 'share/seance-tools/wrappers$' bin -- $__seance_beside)
 else
@@ -52,11 +53,39 @@ function __seance_wrap --argument-names name program
     end
 end
 
+# Run the command NAME with the hooks in FILE, by OPTION. Without them where an argument is OPTION or one of
+# WORDS, which are for no session, or we are not there.
+function __seance_launch --argument-names name option file words
+    set -l given $option $__seance_hooks/$file
+    test -f $given[2]; or set given
+    for argument in $argv[5..]
+        contains -- (string replace -r '(?s)=.*' '' -- $argument | string collect) $option (string split ' ' -- $words)
+        and set given
+    end
+    set -l found
+    set -q given[1]; and set found (__seance_find seance-hook); or set given
+    begin
+        set -l directory (string replace -r '/[^/]*$' '' -- $found[-1])
+        set -q given[1]; and not contains -- $directory $PATH; and set -lx PATH $PATH $directory
+        command $name $given $argv[5..]
+    end
+end
+
+# At a prompt, make NAME a function that runs it so.
+function __seance_hook --argument-names name option file words
+    status is-interactive; or return 0
+    function $name --wraps $name --inherit-variable name --inherit-variable option --inherit-variable file \
+        --inherit-variable words
+        __seance_launch $name $option $file $words $argv
+    end
+end
+
 # --- begin generated: agents
 __seance_wrap codebuff codebuff-wrapper
 __seance_wrap cb codebuff-wrapper
 __seance_wrap freebuff freebuff-wrapper
 __seance_wrap pool pool-wrapper
+__seance_hook claude --settings claude.json '--version -v --help -h mcp config doctor update install plugin agents setup-token auth'
 # --- end generated
 
 for __seance_name in seance seance-ctl seance-sidebar

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# Séance Tools for POSIX shells: codebuff, freebuff and pool, started at the prompt, show in the sidebar.
+# Séance Tools for POSIX shells: codebuff, freebuff, pool and claude, started at the prompt, show in the sidebar.
 #
 # Source this from the file that ENV names. It defines functions, prints nothing and changes no options.
 # `command codebuff` goes past it. The wrappers have to be on PATH; without them the agents run as always.
@@ -48,9 +48,9 @@ __seance_run() {
     fi
 }
 
-# __seance_wrap NAME WRAPPER: at a prompt, make NAME a function that runs WRAPPER.
+# __seance_define NAME WORDS: at a prompt, make NAME a function that runs WORDS and its arguments.
 # An alias of that name stays in front of it.
-__seance_wrap() {
+__seance_define() {
     case $- in
         *i*) ;;
         *) return 0 ;;
@@ -60,10 +60,46 @@ __seance_wrap() {
         __seance_alias=$(alias "$1")
         unalias "$1"
     fi
-    eval "$1() { __seance_run $1 $2 \"\$@\"; }"
+    eval "$1() { $2 \"\$@\"; }"
     if [ -n "$__seance_alias" ]; then
         eval "alias ${__seance_alias#alias }"
     fi
+}
+
+# __seance_wrap NAME WRAPPER: at a prompt, make NAME a function that runs WRAPPER.
+__seance_wrap() {
+    __seance_define "$1" "__seance_run $1 $2"
+}
+
+# __seance_launch NAME OPTION FILE WORDS ARGUMENT…: run the command NAME with the hooks in FILE, by OPTION.
+# Without them where an argument is OPTION or one of WORDS, which are for no session, or we are not there.
+__seance_launch() {
+    __seance_name=$1
+    __seance_option=$2
+    __seance_file=
+    if __seance_find seance-hook; then
+        __seance_found=${__seance_found%/*}/..
+        for __seance_rest in "$__seance_found/share/seance-tools" "$__seance_found" "$__seance_found/.."; do
+            [ -z "$__seance_file" ] && [ -f "$__seance_rest/hooks/$3" ] && __seance_file=$__seance_rest/hooks/$3
+        done
+    fi
+    __seance_words=" $2 $4 "
+    shift 4
+    for __seance_rest in "$@"; do
+        case $__seance_words in
+            *" ${__seance_rest%%=*} "*) __seance_file= ;;
+        esac
+    done
+    if [ -n "$__seance_file" ]; then
+        command "$__seance_name" "$__seance_option" "$__seance_file" "$@"
+    else
+        command "$__seance_name" "$@"
+    fi
+}
+
+# __seance_hook NAME OPTION FILE WORDS: at a prompt, make NAME a function that runs it so.
+__seance_hook() {
+    __seance_define "$1" "__seance_launch $1 $2 $3 '$4'"
 }
 
 # --- begin generated: agents
@@ -71,6 +107,7 @@ __seance_wrap codebuff codebuff-wrapper
 __seance_wrap cb codebuff-wrapper
 __seance_wrap freebuff freebuff-wrapper
 __seance_wrap pool pool-wrapper
+__seance_hook claude --settings claude.json '--version -v --help -h mcp config doctor update install plugin agents setup-token auth'
 # --- end generated
 
 # The status before this file stays, but a shell that ends at the first failure must not end here.

@@ -1,4 +1,4 @@
-# Séance Tools for zsh: codebuff, freebuff and pool, started at the prompt, show in the sidebar.
+# Séance Tools for zsh: codebuff, freebuff, pool and claude, started at the prompt, show in the sidebar.
 #
 # Source this from ~/.zshrc. It defines functions, prints nothing and changes no options or traps.
 # `command codebuff` goes past it. Where Séance Tools is not on PATH, the programs beside this file are used:
@@ -9,8 +9,10 @@ typeset -g __seance_status=$?
 
 # Where to look besides PATH.
 typeset -ga __seance_beside
+typeset -g __seance_hooks
 () {
     emulate -L zsh
+    __seance_hooks=$1/../hooks
     if [[ $1 == */share/seance-tools/wrappers ]]; then
         __seance_beside=(${1%/share/seance-tools/wrappers}/bin)
     else
@@ -55,11 +57,41 @@ function __seance_wrap {
     [[ ! -o interactive ]] || eval "function $1 { __seance_run $1 $2 \"\$@\"; }"
 }
 
+# __seance_prepare OPTION FILE WORDS ARGUMENT…: set __seance_given to OPTION and the FILE with our hooks, and
+# __seance_search to a PATH that has seance-hook. Nothing is given where an argument is OPTION or one of WORDS,
+# which are for no session, or we are not there.
+typeset -ga __seance_given
+typeset -g __seance_search
+function __seance_prepare {
+    emulate -L zsh
+    local argument
+    local -a words=($1 ${=3})
+    __seance_given=($1 $__seance_hooks/$2)
+    __seance_search=$PATH
+    for argument in "${@:4}"; do
+        (( ! ${words[(Ie)${argument%%=*}]} )) || __seance_given=()
+    done
+    if [[ -f ${__seance_given[2]} ]] && __seance_find seance-hook; then
+        whence -p seance-hook >/dev/null || __seance_search+=:${__seance_command[1]:h}
+    else
+        __seance_given=()
+    fi
+}
+
+# __seance_hook NAME OPTION FILE WORDS: at a prompt, make NAME a function that runs it with our hooks.
+function __seance_hook {
+    [[ ! -o interactive ]] || eval "function $1 {
+        __seance_prepare $2 $3 '$4' \"\$@\"
+        PATH=\$__seance_search command $1 \"\${__seance_given[@]}\" \"\$@\"
+    }"
+}
+
 # --- begin generated: agents
 __seance_wrap codebuff codebuff-wrapper
 __seance_wrap cb codebuff-wrapper
 __seance_wrap freebuff freebuff-wrapper
 __seance_wrap pool pool-wrapper
+__seance_hook claude --settings claude.json '--version -v --help -h mcp config doctor update install plugin agents setup-token auth'
 # --- end generated
 
 () {

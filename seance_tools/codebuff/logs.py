@@ -20,7 +20,8 @@ class Logs:
     """The logs of a session, by offset.
 
     before: the logs that were there at the first look; of what they had by then only lines later than `begun`
-    count, in seconds since 1970: a resumed chat goes on in its old log.
+    count, in seconds since 1970: a resumed chat goes on in its old log. What others wrote in a log never
+    counts, as far as it is known: lines of their processes, and all that was passed over.
     """
 
     def __init__(self, owners: Owners, before: set[str], begun: float) -> None:
@@ -33,11 +34,18 @@ class Logs:
         """Yield the lines of this session that were appended since; none where the log cannot be read."""
         since = self._begun - SLACK_SECONDS if log in self._before else 0.0
         for line in self._appended(log):
+            if since and _time(line) < since:
+                continue
             pid = pid_of(line)
-            foreign = pid is not None and self._owners.is_foreign(pid, log)
-            if not foreign and (not since or _time(line) >= since):
+            if pid is None or self._owners.writer(pid) or self._owners.has(pid):
                 yield line
         self._before.discard(log)
+
+    def pass_over(self, log: str, inode: int, size: int) -> None:
+        """Begin behind what a log has by now: others wrote it, and the session may go on with it."""
+        self._before.discard(log)
+        lines = self._lines.setdefault(log, Lines())
+        lines.skip(inode, size)
 
     def _appended(self, log: str) -> Iterator[Line]:
         try:

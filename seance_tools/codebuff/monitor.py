@@ -117,8 +117,17 @@ class Sight:
         """Return the session's logs that were written, and the saves of run-state.json beside any log."""
         changed = self.watcher.changed()
         saves = [path for path in changed if os.path.basename(path) == RUN_STATE]
-        logs = [path for path in changed if path not in saves and self._place.has(path)]
-        return [log for log in logs if self.owners.is_ours(log)], saves
+        files = self.watcher.files()
+        ours = []
+        for log in changed:
+            if log in saves or not self._place.has(log):
+                continue
+            if self.owners.is_ours(log):
+                ours.append(log)
+            elif log in files:
+                _, inode, size, _ = files[log]
+                self.logs.pass_over(log, inode, size)
+        return ours, saves
 
 
 class Monitor:

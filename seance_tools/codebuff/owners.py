@@ -5,38 +5,49 @@ from __future__ import annotations
 import os
 import time
 
-from seance_tools import names, watch
+from seance_tools import watch
+from seance_tools.turns import Lines, pid_of
 
 TRUSTED_SECONDS = 10.0  # how long it is believed that a log is not ours, while its holder keeps it open
+_FIRST_BYTES = 1 << 16
 
 
 class Owners:
-    """The processes of one session, and which logs they have open.
+    """The processes of one session, and which logs are theirs.
 
     pid: of the session's agent; its descendants belong to it, and whatever has its number in the environment
     variable `variable`: a launcher may replace its child, and a child may outlive its parent.
+
+    A log is ours if one of our processes has it open, or was seen to. In doubt it is another session's: what
+    nobody has open may have been written by one that has ended since.
     """
 
     def __init__(self, pid: int, variable: str) -> None:
         self._pid = pid
         self._variable = os.fsencode(variable) + b"="
-        self._known: dict[str, tuple[str, bool, float]] = {}  # log: (link of a holder, ours, believed until)
-        self._writers: dict[int, int] = {}  # what our processes call themselves: their ids here
+        self._ours: set[tuple[str, int]] = set()  # (path, inode) of logs that our processes had open
+        self._theirs: dict[str, tuple[str, float]] = {}  # log: (link of a holder, believed until)
+        self._writers = dict.fromkeys(_names(pid), pid)  # what our processes call themselves: their ids here
 
     def is_ours(self, log: str) -> bool:
-        """Return whether this session has the log open; one that nobody has open is a lone session's."""
+        """Return whether a log is this session's."""
+        try:
+            key = (log, os.stat(log, follow_symlinks=False).st_ino)
+        except OSError:
+            return False  # gone
+        if key in self._ours:
+            return True
         now = time.monotonic()
-        link, ours, until = self._known.get(log, ("", False, 0.0))
-        if link and watch.leads_to(link, log) and (ours or (now < until and not self._opens(log))):
-            return ours
-        self._known.pop(log, None)
+        link, until = self._theirs.get(log, ("", 0.0))
+        if now < until and watch.leads_to(link, log) and not self._opens(log):
+            return False
+        self._theirs.pop(log, None)
         found = watch.holders(log)
-        for link, pid in found.items():
-            ours = self.has(pid)
-            self._known[log] = (link, ours, now + TRUSTED_SECONDS)
-            if ours:
-                return True
-        return not found and not self._others()
+        if any([self.has(pid) for pid in set(found.values())]) or (not found and self._began(log)):
+            self._ours.add(key)
+            return True
+        self._theirs.update({log: (link, now + TRUSTED_SECONDS) for link in found})
+        return False
 
     def held(self, suffix: str) -> set[tuple[int, int]]:
         """Return (device, inode) of the files so named that processes of the session have open."""
@@ -54,10 +65,6 @@ class Owners:
         """Return the id of the process of this session that calls itself `number`, 0 if none is known."""
         return self._writers.get(number, 0)
 
-    def is_foreign(self, number: int, log: str) -> bool:
-        """Return whether a log's line is another session's, a process of which has the log open too."""
-        return number not in self._writers and bool(watch.links(number, log)) and not self.has(number)
-
     def _opens(self, log: str) -> bool:
         """Return whether one of the processes that are known has the log open; cheap."""
         return any(watch.links(pid, log) and self.has(pid) for pid in set(self._writers.values()))
@@ -72,14 +79,17 @@ class Owners:
             pid = parent(pid)
         return pid == self._pid
 
-    def _others(self) -> bool:
-        """Return whether another session of this agent runs that has its logs in the same home directory."""
-        home = b"HOME=" + os.fsencode(names.home(os.environ))
-        for variables in map(_variables, map(int, filter(str.isdecimal, os.listdir("/proc")))):
-            mark = self._mark(variables)
-            if mark not in (0, self._pid) and home in variables and os.path.exists(f"/proc/{mark}"):
-                return True
-        return False
+    def _began(self, log: str) -> bool:
+        """Return whether a log that nobody has open begins with a line of ours; only if we have no log yet."""
+        if self._ours:
+            return False
+        try:
+            with open(log, "rb") as file:
+                lines = Lines(from_start=True).feed(file.read(_FIRST_BYTES))
+        except OSError:
+            return False
+        pid = pid_of(lines[0]) if lines else None
+        return pid is not None and (pid in self._writers or self.has(pid))
 
 
 def _variables(pid: int) -> list[bytes]:

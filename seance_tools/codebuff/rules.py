@@ -13,11 +13,6 @@ from seance_tools.turns import Turn, Turns
 AUTO, TURNS, ACTIVITY = "auto", "turns", "activity"  # what detection can be
 _EVENTS = {"running": RUNNING, "idle": IDLE, "ended": IDLE, "error": "error"}
 
-
-# Rules by which a turn ends of itself; others tell that it was cancelled, or that its process has gone.
-_FINISHES = ('log line "Main prompt finished', "run-state.json: settled", 'log line "tool_call.inference.end')
-
-
 # Rules by which a turn ends of itself; others tell that it was cancelled, or that its process has gone.
 _FINISHES = ('log line "Main prompt finished', "run-state.json: settled", 'log line "tool_call.inference.end')
 
@@ -69,8 +64,6 @@ class Rules:
         turn = self.turns.turn
         event = _EVENTS[turn.state] if turn.rule or not self._always else "session-start"
         payload: tuple[tuple[str, Any], ...] = ()
-        if event == IDLE and not turn.rule.startswith(_FINISHES):
-            event = "interrupt"
         if event == IDLE and not turn.rule.startswith(_FINISHES):
             event = "interrupt"
         if event == "error":

@@ -14,6 +14,8 @@ from seance_tools import __version__, client, config, names
 from seance_tools.agents import AGENTS
 from seance_tools.ctl.output import coloured, print_json, print_line
 from seance_tools.ctl.program import Session
+from seance_tools.install.plan import Refused
+from seance_tools.install.status import look
 from seance_tools.wire import WireError
 
 WATCHES = "/proc/sys/fs/inotify/max_user_watches"
@@ -115,12 +117,28 @@ def _agents(_session: Session) -> Iterator[Finding]:
             )
 
 
+def _hooks(_session: Session) -> Iterator[Finding]:
+    for agent in (agent for agent in AGENTS if agent.install):
+        try:
+            found = look(agent, os.environ)
+        except Refused as error:
+            yield Finding("warning", f"hooks: {error}")
+            return
+        if found.there and found.state == "missing":
+            yield Finding("ok", f"hooks: {agent.name} has none; seance-ctl install {agent.key}")
+        for problem in found.problems if found.there or found.state != "conflict" else ():
+            yield Finding("warning", f"hooks: {agent.name}: {problem}")
+        if found.state == "installed" and not found.problems:
+            yield Finding("ok", f"hooks: {agent.name} in {found.path}")
+
+
 CHECKS: tuple[Callable[[Session], Iterator[Finding]], ...] = (
     _programs,
     _config,
     _broker,
     _surroundings,
     _agents,
+    _hooks,
 )
 _COLOURS = {"ok": "green", "warning": "yellow", "wrong": "red"}
 

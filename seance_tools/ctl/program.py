@@ -160,7 +160,7 @@ def seance_ctl(
 ) -> None:
     """Ask and tell the broker of Séance Tools what the agents on this machine are doing."""
     ids = {"workspace_id": workspace, "surface_id": surface}
-    ctx.obj = Session(path or names.socket_path(os.environ), timeout, json_wanted=json_wanted, ids=ids)
+    ctx.obj = Session(names.socket_path(os.environ, path or ""), timeout, json_wanted=json_wanted, ids=ids)
 
 
 def run() -> None:

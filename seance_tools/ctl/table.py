@@ -39,7 +39,9 @@ COMMANDS = {
     "focus": Entry(method="surface.focus", arguments=("surface_id",)),
     "health": Entry(method="system.health", module="show"),
     "history": Entry(method="history.query", module="show"),
+    "hooks": Entry("Look at the hooks of the agents: status.", module="hooks"),
     "identify": Entry(method="system.identify", module="show"),
+    "install": Entry("Let agents report by their own hooks.", module="hooks"),
     "last-workspace": Entry(method="workspace.last"),
     "list-notifications": Entry(method="notification.list", module="show"),
     "list-surfaces": Entry(method="surface.list", module="show"),
@@ -73,6 +75,7 @@ COMMANDS = {
     "subagent-update": Entry(method="workspace.set_subagent_counts"),
     "surface-health": Entry(method="surface.health", arguments=("surface_id",), module="show"),
     "tree": Entry(method="system.tree", module="show"),
+    "uninstall": Entry("Take our hooks out of the agents' files again.", module="hooks"),
     "wait": Entry("Wait until an agent is in a state; the exit code tells what came.", module="follow"),
     "watch": Entry("Print every change as it happens.", module="follow"),
 }

@@ -30,7 +30,7 @@ def add(text: str, template: dict[str, Any], *, comments: bool) -> str:
     """
     before = _checked(text, comments=comments).value
     wanted: dict[str, list[Any]] = template[HOOKS]
-    stale = {event for event, ours in _ours(before).items() if ours != wanted.get(event)}
+    stale = {event for event, mine in ours(before).items() if mine != wanted.get(event)}
     result = _without(text, stale)
     for key, value in template.items():
         root = jsontext.scan(result)
@@ -44,7 +44,7 @@ def add(text: str, template: dict[str, Any], *, comments: bool) -> str:
 
 
 def _completed(text: str, wanted: dict[str, list[Any]]) -> str:
-    present = _ours(jsontext.scan(text).value)
+    present = ours(jsontext.scan(text).value)
     for event, entries in wanted.items():
         if event in present:
             continue
@@ -69,7 +69,7 @@ def take_out(text: str, *, comments: bool) -> str:
     Raises ValueError as `add` does.
     """
     before = _checked(text, comments=comments).value
-    result = _without(text, set(_ours(before)))
+    result = _without(text, set(ours(before)))
     _check_others(before, jsontext.scan(result).value, set())
     return result
 
@@ -113,20 +113,26 @@ def _in_event(array: Node) -> tuple[Node, int] | None:
 
 
 def ours(value: Any) -> dict[str, list[Any]]:
-    """Return our entries in a file's value, by event."""
+    """Return our entries in a file's value, by event; of mixed ones only our part."""
     hooks = value.get(HOOKS) if isinstance(value, dict) else None
     found: dict[str, list[Any]] = {}
     for event, entries in hooks.items() if isinstance(hooks, dict) else ():
         for entry in entries if isinstance(entries, list) else ():
-            inner = entry.get(HOOKS) if isinstance(entry, dict) else None
-            mixed = isinstance(inner, list) and not is_ours(entry)
-            for each in inner if mixed and inner else [entry]:
-                if is_ours(each):
-                    found.setdefault(event, []).append(each)
+            mine, _ = _parted(entry)
+            if mine is not None:
+                found.setdefault(event, []).append(mine)
     return found
 
 
-_ours = ours
+def _parted(entry: Any) -> tuple[Any, Any]:
+    """Return what of an entry is ours and what is not, None for nothing."""
+    if is_ours(entry):
+        return entry, None
+    inner = entry.get(HOOKS) if isinstance(entry, dict) else None
+    if not isinstance(inner, list) or not any(map(is_ours, inner)):
+        return None, entry
+    mine = [hook for hook in inner if is_ours(hook)]
+    return {**entry, HOOKS: mine}, {**entry, HOOKS: [hook for hook in inner if not is_ours(hook)]}
 
 
 def _checked(text: str, *, comments: bool) -> Node:
@@ -159,16 +165,8 @@ def _others(value: dict[str, Any]) -> dict[str, Any]:
     hooks = found.pop(HOOKS, None)
     kept = {}
     for event, entries in (hooks or {}).items():
-        if not isinstance(entries, list):
-            kept[event] = entries
-            continue
-        rest = []
-        for entry in entries:
-            if is_ours(entry):
-                continue
-            inner = entry.get(HOOKS) if isinstance(entry, dict) else None
-            shown = [hook for hook in inner if not is_ours(hook)] if isinstance(inner, list) else inner
-            rest.append({**entry, HOOKS: shown} if isinstance(inner, list) else entry)
-        if rest:
+        rest = [_parted(entry)[1] for entry in entries] if isinstance(entries, list) else entries
+        rest = [entry for entry in rest if entry is not None] if isinstance(entries, list) else rest
+        if rest or not isinstance(entries, list):
             kept[event] = rest
     return {**found, HOOKS: kept} if kept else found

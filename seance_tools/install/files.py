@@ -19,10 +19,13 @@ def read(path: str) -> str | None:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
-    with open(descriptor, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise ValueError("not a regular file")
-        data = file.read(LARGEST + 1)
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(LARGEST + 1)
+    finally:
+        os.close(descriptor)
     if len(data) > LARGEST:
         raise ValueError(f"larger than {LARGEST >> 20} MiB")
     try:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 BOM = "\ufeff"
 _DEEPEST = 100
 _SPACE = " \t\r\n"
+_SPACES = re.compile(r"[ \t\r\n]*")
 _COMMENT = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
 _PLAIN = re.compile(r"(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)(?![\w.+-])")
@@ -48,10 +49,10 @@ class _Scanner:
     def space(self) -> str:
         """Go past white space and comments; return the next character, "" at the end."""
         while True:
-            while self.text[self.at : self.at + 1] in (*_SPACE,):
-                self.at += 1
-            if self.text[self.at : self.at + 1] != "/":
-                return self.text[self.at : self.at + 1]
+            self.at = _SPACES.match(self.text, self.at).end()  # type: ignore[union-attr] # it may be empty
+            character = self.text[self.at : self.at + 1]
+            if character != "/":
+                return character
             comment = _COMMENT.match(self.text, self.at)
             if not comment:
                 raise self.fail("a comment that does not end" if self.comments else "unexpected '/'")
@@ -148,25 +149,28 @@ def remove(text: str, container: Node, index: int) -> str:
     """Return `text` without a part of a container of it: what `insert` put in goes, and nothing else."""
     items = container.items
     start, end = items[index].start, items[index].node.end
-    lead = len(text[:start].rstrip(_SPACE))
-    if index + 1 < len(items):
+    behind = index + 1 < len(items)
+    before = _comma(text, items[index - 1].node.end) if index else container.start
+    lead, in_comment = _end_of_gap(text, before + 1, start)
+    rest = text[end:]
+    if behind:
         comma = _comma(text, end)
         rest = text[end:comma] + text[comma + 1 :]
-    elif index:
-        comma = _comma(text, items[index - 1].node.end)
-        return text[:comma] + text[comma + 1 : max(lead, comma + 1)] + text[end:]
-    elif lead == container.start + 1:
+    elif not index and lead == before + 1 and text[end:].lstrip(_SPACE)[:1] in ("}", "]"):
         rest = text[end:].lstrip(_SPACE)
-        if rest[:1] not in ("}", "]"):
-            rest = text[end:]
-    else:
-        rest = text[end:]
-    # A comment before it, up to the end of its line, must not swallow what follows
-    if not rest.lstrip(" \t").startswith(("\n", "\r")) and "\n" in text[lead:start]:
-        before = text[:lead]
-        opened = lead == container.start + 1 or before.endswith(",")
-        lead = lead if opened else text.index("\n", lead) + 1
+    if in_comment and not rest.lstrip(" \t").startswith(("\n", "\r")):
+        lead = text.index("\n", lead) + 1  # or the comment would swallow what follows
+    if index and not behind:
+        return text[:before] + text[before + 1 : lead] + rest
     return text[:lead] + rest
+
+
+def _end_of_gap(text: str, start: int, end: int) -> tuple[int, bool]:
+    """Return where the last comment between two places ends, else `start`, and whether its line ends it."""
+    in_comment = False
+    for comment in _COMMENT.finditer(text, start, end):
+        start, in_comment = comment.end(), comment[0].startswith("//")
+    return start, in_comment
 
 
 def _newline(text: str) -> str:

@@ -7,19 +7,22 @@ keys apart; the bytes are read and written here.
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import os
-import re
+import select
 import termios
+import time
 import tty
 from collections.abc import Mapping, MutableMapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from seance_tools.sidebar.typed import Typed
 from seance_tools.view import STYLES, Event, Row, Style, ansi
 
 READ_BYTES = 256  # a paste shall not keep everything else waiting
+LEAVE_SECONDS = 0.5  # a terminal that does not read by then is left as it is
+_SMALL = 64  # bytes that a terminal takes at once where it says that it takes any
 _SWITCHES = (
     "NO_COLOR",
     "FORCE_COLOR",
@@ -29,10 +32,7 @@ _NOT_TERMINALS = ("", "dumb", "unknown")
 _SYNC, _END_SYNC = "\x1b[?2026h", "\x1b[?2026l"
 _MOUSE, _NO_MOUSE = "\x1b[?1000h\x1b[?1006h", "\x1b[?1006l\x1b[?1000l"
 _NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"  # said by us: the entries of screen and tmux leave it out
-_MOUSE_REPORT = re.compile(r"\x1b\[<(\d{1,4});(\d{1,5});(\d{1,5})([Mm])")
-_UNFINISHED = re.compile(r"\x1b\[[0-9;<?]{0,20}$")
-_MODIFIERS = 4 | 8 | 16
-_BUTTONS = {0: "click", 64: "wheel-up", 65: "wheel-down"}
+_PASTES, _NO_PASTES = "\x1b[?2004h", "\x1b[?2004l"  # asks for pastes to be marked as such
 _KEYS = {
     "KEY_UP": "up",
     "KEY_DOWN": "down",
@@ -77,8 +77,9 @@ class Screen:
         self.keyboard = 0 if os.isatty(0) else None
         self._saved: list[Any] | None = None
         self._shown: list[str] | None = None
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._unfinished = ""
+        self._typed = Typed(self._name)
+        self.output = _reopened()
+        self._unwritten = b""
 
     def __enter__(self) -> Self:
         self.enter()
@@ -111,17 +112,23 @@ class Screen:
             except termios.error:
                 raise TerminalError from None
         if self.styled:
-            modes = (terminal.enter_fullscreen, terminal.hide_cursor, _NO_WRAP, _MOUSE, terminal.clear)
-            self._write("".join(modes))
+            modes = (terminal.enter_fullscreen, terminal.hide_cursor, _NO_WRAP, _MOUSE, _PASTES)
+            self._write("".join([*modes, terminal.clear]))
         self._shown = None
 
     def leave(self) -> None:
-        """Give the terminal back as it was; one that is gone needs nothing."""
+        """Give the terminal back as it was; one that is gone or does not read is waited for only shortly."""
         terminal = self._terminal
-        if self.styled:
-            last = terminal.exit_fullscreen or terminal.clear
-            with contextlib.suppress(TerminalError):
-                self._write(f"{_NO_MOUSE}{_WRAP}{terminal.normal}{terminal.normal_cursor}{last}")
+        with contextlib.suppress(TerminalError):
+            if self.styled:
+                last = terminal.exit_fullscreen or terminal.clear
+                modes = (_NO_PASTES, _NO_MOUSE, _WRAP, terminal.normal, terminal.normal_cursor)
+                self._write("".join([*modes, last]))
+            deadline = time.monotonic() + LEAVE_SECONDS
+            while self._unwritten and (seconds := deadline - time.monotonic()) > 0:
+                _wait_for_room(self.output, seconds)
+                self.flush()
+        self._unwritten = b""
         if self.keyboard is not None and self._saved:
             with contextlib.suppress(termios.error):
                 termios.tcflush(self.keyboard, termios.TCIFLUSH)  # clicks on the way are not the shell's
@@ -154,6 +161,27 @@ class Screen:
             self._write(f"{_SYNC}{''.join(parts)}{_END_SYNC}")
         self._shown = lines
 
+    @property
+    def behind(self) -> bool:
+        """Whether the terminal has not taken all of the last frame: the next one has to wait."""
+        return bool(self._unwritten)
+
+    def flush(self) -> None:
+        """Write on from where the terminal took no more. Raises TerminalError."""
+        while self._unwritten:
+            piece = self._unwritten
+            if self.output == 1:  # a write to it may wait, but for no more than this
+                if not _wait_for_room(1, 0):
+                    return
+                piece = piece[:_SMALL]
+            try:
+                written = os.write(self.output, piece)
+            except BlockingIOError:
+                return
+            except OSError:
+                raise TerminalError from None
+            self._unwritten = self._unwritten[written:]
+
     def read(self) -> list[Event]:
         """Return the keys and clicks that have come. Raises TerminalError at the end of the input."""
         assert self.keyboard is not None
@@ -163,29 +191,25 @@ class Screen:
             data = b""
         if not data:
             raise TerminalError
-        text = self._unfinished + self._decoder.decode(data)
-        rest = _UNFINISHED.search(text)
-        self._unfinished = rest.group() if rest else ""
-        text = text[: len(text) - len(self._unfinished)]
-        events: list[Event] = []
-        end = 0
-        for report in _MOUSE_REPORT.finditer(text):
-            events += self._keys(text[end : report.start()])
-            button = _BUTTONS.get(int(report.group(1)) & ~_MODIFIERS)
-            if button and report.group(4) == "M":
-                events.append(Event(button, int(report.group(3)) - 1))
-            end = report.end()
-        return events + self._keys(text[end:])
+        return self._typed.feed(data)
 
-    def _keys(self, text: str) -> list[Event]:
-        """Return the keys of a text without mouse reports; those without a name of ours are left out."""
-        self._terminal.ungetch(text)
-        events = []
-        while key := self._terminal.inkey(timeout=0):
-            name = _KEYS.get(key.name or "") or (str(key) if len(key) == 1 and key.isprintable() else "")
-            if name:
-                events.append(Event(name))
-        return events
+    def patience(self) -> float | None:
+        """Return after how many seconds without a key `settle` is to be called, None for never."""
+        return self._typed.patience()
+
+    def settle(self) -> list[Event]:
+        """Return what was held back in case that more came: the key Esc, or nothing."""
+        return self._typed.settle()
+
+    def _name(self, token: str) -> str:
+        """Return our name of a key, "" where it has none."""
+        self._terminal.ungetch(token)
+        key = self._terminal.inkey(timeout=0)
+        while self._terminal.inkey(timeout=0):
+            pass  # blessed takes what it does not know for several keys
+        if str(key) != token:
+            return ""
+        return _KEYS.get(key.name or "") or (token if len(token) == 1 and token.isprintable() else "")
 
     def _line(self, row: Row) -> str:
         parts = []
@@ -195,9 +219,23 @@ class Screen:
         return "".join(parts)
 
     def _write(self, text: str) -> None:
-        data = text.encode("utf-8", "replace")
-        try:
-            while data:
-                data = data[os.write(1, data) :]
-        except OSError:
-            raise TerminalError from None
+        self._unwritten += text.encode("utf-8", "replace")
+        self.flush()
+
+
+def _reopened() -> int:
+    """Return a descriptor of the terminal on standard output whose writes never wait.
+
+    It is opened anew, since the shell shares standard output itself and its modes. Where that is not
+    allowed, as on another user's terminal, it is standard output.
+    """
+    try:
+        return os.open("/proc/self/fd/1", os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return 1
+
+
+def _wait_for_room(descriptor: int, seconds: float) -> bool:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLOUT)
+    return bool(poll.poll(seconds * 1000))

@@ -46,6 +46,12 @@ class Lines:
         self._inode = inode
         return self._offset
 
+    def skip(self, inode: int, size: int) -> None:
+        """Pass over the first `size` bytes of the file; a line that goes on behind them is left out."""
+        self._inode, self._offset = inode, max(size - 1, 0)
+        self._partial.clear()
+        self._skipping = size > 0
+
     def feed(self, data: bytes) -> list[dict[str, Any]]:
         """Return the objects whose lines `data` ends; it stood where `offset` said. Blank lines are none."""
         self._offset += len(data)

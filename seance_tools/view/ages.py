@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from seance_tools.state.tables import Tables
+from collections.abc import Iterable
 
 _MINUTE = 60
 _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
@@ -22,14 +22,14 @@ def age(since: float, now: float) -> str:
     return "0s"
 
 
-def next_tick(tables: Tables, now: float) -> float | None:
-    """Return in how many seconds an age on the screen is due to change, or None where there is none.
+def next_tick(sinces: Iterable[float], now: float) -> float | None:
+    """Return in how many seconds the first of these ages is due to change, or None where there is none.
 
     Ages in seconds change each second; the others wait for the next whole minute of the clock, together.
     """
     ticks = []
-    for row in tables.all("status"):
-        seconds = _seconds(row["since"], now)
+    for since in sinces:
+        seconds = _seconds(since, now)
         if seconds < _MINUTE:
             ticks.append(1 if seconds >= 0 else 1 - seconds)
         else:

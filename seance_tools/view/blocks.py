@@ -26,11 +26,15 @@ _TEXT_COLUMNS = 7  # what a pill's name leaves at least to its text
 
 
 class Look(NamedTuple):
-    """What drawing a line needs to know: columns to fill, theme, time."""
+    """What drawing a line needs to know: columns to fill, theme, time.
+
+    sinces: what is drawn adds the time of each age to it.
+    """
 
     columns: int
     theme: Theme
     now: float
+    sinces: list[float]
 
     @property
     def indent(self) -> str:
@@ -39,7 +43,18 @@ class Look(NamedTuple):
 
     def tidy(self, value: str) -> str:
         """Return a foreign text as it may be shown, in the characters of the theme."""
-        return _tidy(value, _CHARACTERS_A_COLUMN * self.columns + 2, self.theme.symbols.plain)
+        return _tidy(value, self._limit, self.theme.symbols.plain)
+
+    @property
+    def _limit(self) -> int:
+        return _CHARACTERS_A_COLUMN * self.columns + 2
+
+    def path(self, value: str) -> str:
+        """Return a foreign path as it may be shown; of one too long for any cut, only its last part."""
+        if len(value) > self._limit:
+            last = value.rstrip("/").rpartition("/")[2]
+            return f"{self.theme.symbols.ellipsis}/{self.tidy(last)}"
+        return self.tidy(value)
 
     def cut(self, value: str, columns: int) -> str:
         """Return a tidy text cut to `columns`."""
@@ -192,6 +207,7 @@ def _pill(row: Record, agent: Record | None, visible: list[Record], look: Look) 
     left: list[Piece] = [(look.indent, ""), (symbols.state(row["state"]), style), (" ", "")]
     room = look.columns - len(look.indent) - 2 - _AGE_COLUMNS
     if room < 17:  # none for a text beside the name; the sign tells the state
+        look.sinces.append(row["since"])
         return Line([*left, (look.tidy(row["display_name"]), "")], [*right, since])
     gap = 2 if look.columns >= 30 else 1
     limit = room - gap - _TEXT_COLUMNS
@@ -206,6 +222,8 @@ def _pill(row: Record, agent: Record | None, visible: list[Record], look: Look) 
     if used <= look.columns < used + 1 + width(since[0]):  # the text is worth more than its age
         since = ("", "")
         right[-1:] = [(text.rstrip(), style) for text, style in right[-1:]]
+    else:
+        look.sinces.append(row["since"])
     return Line(left, [*right, since])
 
 
@@ -237,7 +255,7 @@ def _shorten(path: str, home: str) -> str:
 def _directory(branch: str, dirty: bool, cwd: str, look: Look) -> Line:  # noqa: FBT001 - drawn from a partial
     symbols = look.theme.symbols
     room = look.columns - len(look.indent)
-    path = look.tidy(_shorten(cwd, look.theme.home))
+    path = look.path(_shorten(cwd, look.theme.home))
     if not branch:
         return Line([(look.indent, ""), (cut_path(path, room, symbols.ellipsis), "dim")], [])
     star = "*" if dirty else ""
@@ -246,7 +264,7 @@ def _directory(branch: str, dirty: bool, cwd: str, look: Look) -> Line:  # noqa:
     room -= width(symbols.branch) + 1 + len(star) + width(between)
     if width(name) + width(path) > room:  # the directory yields first, down to its last part
         least = min(width(path), room // 2)
-        name = look.cut(name, max(room - least, 0)) if path else name
+        name = look.cut(name, max(room - least, 0))
         path = cut_path(path, max(room - width(name), 0), symbols.ellipsis)
     return Line([(look.indent, ""), (f"{symbols.branch} {name}{star}", "dim"), (between + path, "dim")], [])
 

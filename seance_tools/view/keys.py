@@ -21,6 +21,8 @@ def update(ui: Ui, event: Event, frame: Frame, now: float, keys: Mapping[str, st
 
     keys: what each key does, as `bindings` tells.
     """
+    if event.pasted and not ui.editing:
+        return ui, None
     if ui.editing and len(event.name) == 1:
         return _edit(ui, event.name), None
     name = event.name if event.name in _MOUSE else keys.get("space" if event.name == " " else event.name, "")
@@ -94,16 +96,14 @@ def _item(frame: Frame) -> Item | None:
     return None if frame.selected is None else frame.items[frame.selected]
 
 
-def _focus(ui: Ui, item: Item | None, now: float) -> Result:
-    if item is None:
-        return ui, None
-    if item.surface_id is None:
+def _focus(ui: Ui, surface_id: int | None, now: float) -> Result:
+    if surface_id is None:
         return say(ui, "no pane is known for it", now), None
-    return ui, Command("surface.focus", {"surface_id": item.surface_id})
+    return ui, Command("surface.focus", {"surface_id": surface_id})
 
 
 def _enter(ui: Ui, event: Event, frame: Frame, now: float) -> Result:
-    return _focus(ui, _item(frame), now)
+    return (ui, None) if frame.selected is None else _focus(ui, frame.target, now)
 
 
 def _click(ui: Ui, event: Event, frame: Frame, now: float) -> Result:
@@ -116,7 +116,7 @@ def _click(ui: Ui, event: Event, frame: Frame, now: float) -> Result:
     if number is None:
         return ui, None
     ui = _select(ui, frame, number)._replace(follow=False)  # it is seen; nothing shall move under the mouse
-    return _focus(ui, frame.items[number], now)
+    return _focus(ui, frame.items[number].surface_id, now)
 
 
 def _wheel(lines: int) -> Callable[[Ui, Event, Frame, float], Result]:

@@ -40,10 +40,14 @@ class Ui(NamedTuple):
 
 
 class Event(NamedTuple):
-    """A key by its name or character, or "click", "wheel-up", "wheel-down" on a row of the screen."""
+    """A key by its name or character, or "click", "wheel-up", "wheel-down" on a row of the screen.
+
+    pasted: the character came with a paste, so that nobody meant it as a key.
+    """
 
     name: str
     row: int = 0
+    pasted: bool = False
 
 
 class Command(NamedTuple):
@@ -77,7 +81,8 @@ class Frame(NamedTuple):
 
     rows: one for each line of the screen. places: what a click on each of them means. waiting: the status
     entries that need input, in order, hidden ones too. selected: number of the selected item, or None.
-    height: lines of the list's part of the screen, which begins `offset` lines into the list. ui: the ui
+    target: the surface to jump to for the selection, which may be hidden in its workspace's line; or None.
+    sinces: the times whose ages are on the screen. height: lines of the list's part of the screen, which begins `offset` lines into the list. ui: the ui
     state that the frame was made from.
     """
 
@@ -89,6 +94,8 @@ class Frame(NamedTuple):
     offset: int
     height: int
     ui: Ui
+    target: int | None = None
+    sinces: tuple[float, ...] = ()
 
 
 class Trouble(NamedTuple):

@@ -43,7 +43,7 @@ def render(
     survey: one kept from the last frame makes this one cheaper, and no different.
     """
     columns, lines = max(size[0] - 1, 0), max(size[1], 0)
-    look = Look(columns, theme, now)
+    look = Look(columns, theme, now, [])
     if survey:
         survey.refresh(tables)
     survey = survey or Survey(tables)
@@ -75,13 +75,22 @@ def render(
         rows.append(footer)
         clicks.append(None)
     return Frame(
-        tuple(rows), tuple(clicks), tuple(listed.items), tuple(listed.waiting), chosen, offset, height, ui
+        tuple(rows),
+        tuple(clicks),
+        tuple(listed.items),
+        tuple(listed.waiting),
+        chosen,
+        offset,
+        height,
+        ui,
+        _target(ui, listed.items, chosen, survey),
+        tuple(look.sinces),
     )
 
 
 def snapshot(tables: Tables, columns: int, theme: Theme, now: float) -> list[Row]:
     """Return everything as rows of at most `columns`, for where there is no screen."""
-    look = Look(max(columns, 1), theme, now)
+    look = Look(max(columns, 1), theme, now, [])
     survey = Survey(tables)
     rows = _header(survey, look)
     workspaces = survey.order("manual")
@@ -191,14 +200,28 @@ def _block(workspace: Record, survey: Survey, ui: Ui, inner: Look, start: int) -
     for entry in outline(workspace, survey, ui, inner):
         if entry.item:
             line = start + len(entries)
-            key = entry.place.spot.key
-            status = survey.tables.get("status", workspace["id"], key) if key is not None else None
-            agent = survey.agent(status) if status else None
-            surface_id = agent["surface_id"] if agent else None
+            surface_id = _surface(entry.place.spot, survey)
             items.append(Item(entry.place.spot, main if surface_id is None else surface_id, line, line))
         entries.append(entry)
     items[0] = items[0]._replace(last=start + len(entries) - 1)
     return _List(entries, items, survey.waiting(workspace["id"]))
+
+
+def _surface(spot: Spot, survey: Survey) -> int | None:
+    """Return the surface of the agent behind a status entry, None for a workspace and where none is known."""
+    status = survey.tables.get("status", *spot) if spot.key is not None else None
+    agent = survey.agent(status) if status else None
+    return agent["surface_id"] if agent else None
+
+
+def _target(ui: Ui, items: list[Item], chosen: int | None, survey: Survey) -> int | None:
+    """Return the surface to jump to: the selected entry's own, even where only its workspace is listed."""
+    if chosen is None:
+        return None
+    item = items[chosen]
+    hidden = ui.selected is not None and ui.selected.workspace_id == item.spot.workspace_id
+    surface_id = _surface(ui.selected, survey) if ui.selected and hidden else None
+    return item.surface_id if surface_id is None else surface_id
 
 
 def _selected(ui: Ui, items: list[Item]) -> int | None:

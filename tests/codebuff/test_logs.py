@@ -101,9 +101,25 @@ def other(log: Path) -> Iterator[int]:
 
 def test_lines_of_another_session_in_the_same_log_are_left_out(log: Path, other: int) -> None:
     logs = Logs(Owners(other + 1_000_000, "SEANCE_TEST_PID"), set(), BEGUN)
-    log.write_text(line("theirs", pid=other) + line("ours", pid=GONE) + line("nobody's"))
-    assert said(logs, log) == ["ours", "nobody's"]
-    assert said(logs_of(set()), log) == ["theirs", "ours", "nobody's"]  # a child of the agent's
+    log.write_text(line("theirs", pid=other) + line("an ended one's", pid=GONE) + line("nobody's"))
+    assert said(logs, log) == ["nobody's"]
+    assert said(logs_of(set()), log) == ["theirs", "nobody's"]  # a child of the agent's
+
+
+def test_what_others_wrote_before_the_session_went_on_with_a_log_is_passed_over(log: Path) -> None:
+    logs = logs_of(set())
+    log.write_text(line("theirs") + '{"msg":"a line that they')
+    status = log.stat()
+    logs.pass_over(str(log), status.st_ino, status.st_size)
+    with log.open("a") as file:
+        file.write(' wrote on"}\n' + line("ours"))
+        file.flush()
+        assert said(logs, log) == ["ours"]
+    logs.pass_over(str(log), status.st_ino, log.stat().st_size)
+    with log.open("a") as file:
+        file.write(line("more"))
+        file.flush()
+        assert said(logs, log) == ["more"]
 
 
 def test_what_a_session_holds(log: Path, other: int) -> None:
@@ -141,19 +157,30 @@ def test_a_log_that_we_open_too_is_ours_at_once(log: Path, other: int, tmp_path:
         process.communicate(b"\n")
 
 
-def test_a_log_that_nobody_has_open_is_a_lone_sessions(environ: dict[str, str], log: Path) -> None:
-    log.touch()
+def test_a_log_that_nobody_has_open_is_not_ours_but_for_our_first(log: Path) -> None:
+    def is_ours() -> bool:
+        return Owners(os.getpid(), "SEANCE_TEST_PID").is_ours(str(log))
+
+    for text, ours in (
+        ("", False),
+        ("{}\n", False),
+        (line("x", pid=GONE), False),
+        (line("x", pid=os.getpid())[:-1], False),
+        (line("x", pid=os.getpid()), True),
+    ):
+        log.write_text(text)
+        assert is_ours() is ours
+
+
+def test_a_log_stays_with_the_session_that_had_it_open(log: Path, tmp_path: Path) -> None:
     owners = Owners(os.getpid(), "SEANCE_TEST_PID")
+    with log.open("a"):
+        assert owners.is_ours(str(log))
     assert owners.is_ours(str(log))
-    for home, ours in ((environ["HOME"], False), ("/elsewhere", True)):
-        with subprocess.Popen(
-            ["sh", "-c", "echo; read x"],
-            env={"HOME": home, "SEANCE_TEST_PID": "1"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        ) as process:
-            assert process.stdout
-            process.stdout.readline()
-            assert owners.is_ours(str(log)) is ours
-            process.communicate(b"\n")
-    assert owners.is_ours(str(log))
+    other = tmp_path / "other.jsonl"
+    other.write_text(line("x", pid=os.getpid()))
+    assert not owners.is_ours(str(other))  # it has a log
+    other.rename(log)
+    assert not owners.is_ours(str(log))  # another file of that name
+    log.unlink()
+    assert not owners.is_ours(str(log))

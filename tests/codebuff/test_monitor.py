@@ -14,13 +14,14 @@ import pytest
 
 from seance_tools import client
 from seance_tools.codebuff.owners import Owners
-from tests.codebuff.conftest import Stage
+from tests.codebuff.conftest import WRAPPER, Stage
 from tests.fake_broker import FakeBroker
 from tests.support import eventually
 from tests.terminal import Terminal
 
 TWICE = ["prompt-submit", "stop", "prompt-submit", "stop"]
 QUICK = "[codebuff]\nidle-timeout = 0.4\n"
+WITHOUT_INOTIFY = "import sys\nsys.modules['inotify'] = None\n"
 ACTIVITY = QUICK + 'detection = "activity"\n'
 
 
@@ -178,12 +179,12 @@ def test_a_busy_agent_wakes_it_a_few_times_a_second(stage: Stage) -> None:
 
 def test_the_log_directory_is_made_late(stage: Stage) -> None:
     stage.configure(QUICK)
-    stage.agent(f"#!{sys.executable}\ninput()\n")
+    stage.agent(f"#!{sys.executable}\nlog = open(input(), 'w', 1)\nlog.write('{{}}\\n')\ninput()\n")
     with stage.terminal() as terminal:
         stage.broker.await_events("prompt-submit", "stop")
         chat = stage.path / ".config/manicode/projects/x/chats/y"
         chat.mkdir(parents=True)
-        (chat / "log.jsonl").write_text("{}\n")
+        terminal.type(f"{chat}/log.jsonl\n")
         stage.broker.await_events("prompt-submit", "stop", "prompt-submit", "stop")
         terminal.type("\n")
         terminal.wait()
@@ -191,12 +192,10 @@ def test_the_log_directory_is_made_late(stage: Stage) -> None:
 
 def test_without_inotify_it_says_why_and_still_sees(stage: Stage) -> None:
     stage.configure(QUICK)
-    (stage.path / "without/inotify").mkdir(parents=True)
-    (stage.path / "without/inotify/__init__.py").write_text("raise ImportError('gone')\n")
-    stage.environ["PYTHONPATH"] = f"{stage.path}/without:{stage.environ['PYTHONPATH']}"
+    stage.program("bin/codebuff-wrapper", WRAPPER.replace("import sys\n", WITHOUT_INOTIFY, 1))
     with begin(stage) as terminal:
         root = f"{stage.path}/.config/manicode"
-        note = f"inotify cannot be loaded (gone); looking at {root} every 2 s instead"
+        note = f"inotify cannot be loaded (import of inotify halted; None in sys.modules); looking at {root} every 2 s instead"
         eventually(lambda: stage.broker.notes() == [note])
         terminal.type("turn 1\n")
         stage.broker.await_events("prompt-submit", "stop", "prompt-submit", "stop")
@@ -225,12 +224,32 @@ def test_two_sessions_in_one_project_do_not_light_each_other_up(stage: Stage) ->
             terminal.wait()
 
 
+def test_a_session_beside_it_that_begins_and_ends_in_a_moment_is_not_taken_for_it(stage: Stage) -> None:
+    with begin(stage, ACTIVITY) as terminal:
+        for _ in range(3):  # within the rest after a look, so that its process has ended by the next one
+            for words in (["login"], ["turn 0"]):
+                subprocess.run(
+                    [f"{stage.path}/bin/codebuff", *words],
+                    env={**stage.environ, "SEANCE_CODEBUFF_PID": ""},
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    check=True,
+                )
+        noisy = time.time()
+        terminal.type("noise\n")
+        stage.broker.await_events(*TWICE)
+        marks = [request["params"]["at"] for request in stage.broker.requests]
+        assert marks[2] > noisy
+        terminal.type("quit\n")
+        terminal.wait()
+
+
 def test_owners(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.touch()
     owners = Owners(42, "SEANCE_CODEBUFF_PID")
-    assert owners.is_ours(str(log))  # nobody has it open: the documented rule
-    for session, ours in (("43", False), ("42", True), ("", False), ("x", False)):
+    assert not owners.is_ours(str(log))  # nobody has it open
+    for session, ours in (("43", False), ("", False), ("x", False), ("42", True)):
         with subprocess.Popen(
             ["sh", "-c", f"exec 7>>{log}; echo; read x"],
             env={"SEANCE_CODEBUFF_PID": session},
@@ -242,7 +261,7 @@ def test_owners(tmp_path: Path) -> None:
             assert owners.is_ours(str(log)) is ours
             assert owners.is_ours(str(log)) is ours
             holder.communicate(b"\n")
-        assert owners.is_ours(str(log))
+        assert owners.is_ours(str(log)) is ours  # it stays so when the holder has ended
 
 
 def test_a_broker_that_is_restarted_hears_the_present_state(stage: Stage) -> None:

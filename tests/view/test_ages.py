@@ -6,12 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seance_tools.state.tables import Tables
-from seance_tools.view import (
-    next_tick,
-)
+from seance_tools.view import Ui, next_tick
 from seance_tools.view.ages import age
-from tests.view.world import NOW, World
+from tests.view.world import NOW, World, lines
 
 
 @pytest.mark.parametrize(
@@ -41,7 +38,7 @@ def test_the_next_tick_is_when_an_age_changes_or_within_the_minute_after(
     for number, seconds in enumerate(ages):
         world.do("workspace.set_status", NOW - now + seconds, workspace_id=1, key=str(number), value="x")
     sinces = [row["since"] for row in world.tables.all("status")]
-    tick = next_tick(world.tables, now)
+    tick = next_tick(sinces, now)
     assert tick is not None
     assert tick >= 0
 
@@ -65,7 +62,7 @@ def test_ages_in_minutes_tick_once_a_minute_however_many_they_are() -> None:
         world.do("workspace.set_status", 61 + number * 13.37, workspace_id=number, key="k", value="x")
     ticks, now = 0, NOW
     while now < NOW + 600:
-        tick = next_tick(world.tables, now)
+        tick = next_tick([row["since"] for row in world.tables.all("status")], now)
         assert tick is not None
         now += tick + 1e-6
         ticks += 1
@@ -78,7 +75,7 @@ def test_all_ages_change_at_the_same_moment() -> None:
         world.do("workspace.set_status", number * 1.37, workspace_id=number, key="k", value="x")
     ticks, now = 0, NOW
     while now < NOW + 10:
-        tick = next_tick(world.tables, now)
+        tick = next_tick([row["since"] for row in world.tables.all("status")], now)
         assert tick is not None
         now += tick + 1e-6
         ticks += 1
@@ -86,4 +83,16 @@ def test_all_ages_change_at_the_same_moment() -> None:
 
 
 def test_without_ages_there_is_no_tick() -> None:
-    assert next_tick(Tables(), NOW) is None
+    assert next_tick((), NOW) is None
+
+
+def test_a_frame_tells_the_ages_that_are_on_the_screen_and_no_others() -> None:
+    world = World()
+    for number in range(1, 30):
+        world.do("workspace.set_status", number, workspace_id=number, key="k", value="x")
+    frame = world.render((41, 12))
+    shown = [row for row in lines(frame) if row.endswith("s")]
+    assert len(shown) == len(frame.sinces) > 1
+    assert [f"{age(since, NOW)}" for since in frame.sinces] == [row.split()[-1] for row in shown]
+    assert world.render((41, 12), Ui(help=True)).sinces == ()
+    assert world.render((41, 12), Ui(compact=True)).sinces == ()

@@ -91,6 +91,7 @@ def test_a_lazy_subscriber_is_cut_off_at_a_lines_end(
     for line in data.split(b"\n")[:-1]:
         json.loads(line)
     assert memory(broker) - before < 30
+    assert health(environ)["faults"] == 0
 
 
 def test_a_flood_of_large_answers_waits_for_its_reader(
@@ -105,6 +106,24 @@ def test_a_flood_of_large_answers_waits_for_its_reader(
         assert other.request("system.ping") == {"pong": True}
         assert memory(broker) - before < 30
         assert len(read_lines(greedy, 300)) == 300
+
+
+def test_large_answers_behind_one_that_is_still_to_come_are_bounded(
+    broker: subprocess.Popen[bytes], environ: dict[str, str]
+) -> None:
+    with raw(environ) as publisher, raw(environ) as greedy, connect(environ) as connection:
+        publisher.sendall(logs(200, "x" * 1000))
+        read_lines(publisher, 200)
+        hook = {"agent": "codebuff", "event": "prompt-submit", "surface_id": 7}
+        connection.request("agent.hook", hook)
+        before = memory(broker)
+        wait = b'{"id":1,"method":"agent.wait","params":{"surface_id":7}}\n'
+        greedy.sendall(wait + b'{"id":2,"method":"system.tree"}\n' * 200)
+        eventually(lambda: health(environ)["waiting"] == 1)
+        assert memory(broker) - before < 20
+        connection.request("agent.hook", {**hook, "event": "stop"})
+        assert [answer["id"] for answer in read_lines(greedy, 201)] == [1] + [2] * 200
+    assert health(environ)["faults"] == 0
 
 
 @pytest.mark.usefixtures("broker")

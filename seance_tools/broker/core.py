@@ -114,8 +114,9 @@ class Core:
     def call(self, request: wire.Request, method: Method) -> Row:
         """Do one request and return its result; the caller commits. Raises WireError."""
         params = validate(method, request.with_caller(takes(method)))
-        if params.get("pid") is not None:
-            params["start_time"] = self._start_time(params["pid"])
+        for name in ("pid", "reporter_pid"):
+            if params.get(name) is not None:
+                params[name.replace("pid", "start_time")] = self._start_time(params[name])
         caller = self.caller(params)
         before = self.tables.mark()
         try:
@@ -125,6 +126,8 @@ class Core:
             raise
         if params.get("pid") is not None:
             self._watch(params["pid"], params["start_time"])
+        if params.get("reporter_start_time") is not None:
+            self._watch(params["reporter_pid"], params["reporter_start_time"])
         if caller.place is not None and method.name == "agent.hook":
             if caller.place.owner:
                 self._watch(*caller.place.owner)
@@ -200,7 +203,7 @@ class Core:
             self._unwatchable.add((pid, started))
             return
         if descriptor is None:
-            sessions.process_ended(self.tables, pid, started)
+            sessions.process_ended(self.tables, pid, started, time.time())
             return
         self._watched[process] = descriptor
         asyncio.get_running_loop().add_reader(descriptor, self._process_ended, process)
@@ -210,7 +213,7 @@ class Core:
             with contextlib.suppress(OSError):
                 if liveness.start_time(pid) != started:
                     self._unwatchable.discard((pid, started))
-                    sessions.process_ended(self.tables, pid, started)
+                    sessions.process_ended(self.tables, pid, started, time.time())
         self.commit()
         if self._unwatchable:
             asyncio.get_running_loop().call_later(ASK_SECONDS, self._ask_processes)
@@ -240,7 +243,7 @@ class Core:
         asyncio.get_running_loop().remove_reader(descriptor)
         os.close(descriptor)
         places = {row["place"] for row in self.tables.all("surface")}
-        sessions.process_ended(self.tables, *process)
+        sessions.process_ended(self.tables, *process, time.time())
         for place in places:
             self._list_panes(place)
         self.commit()

@@ -48,6 +48,7 @@ class Connection(asyncio.Protocol):
         self._taken = 0  # bytes that went to the peer
         self._lag: asyncio.TimerHandle | None = None
         self._slots: deque[bytearray] = deque()  # answers that wait for one before them
+        self._behind = 0  # bytes of those
         self._pending: list[Answer] = []
         self._closing = False
         self._heartbeat: asyncio.TimerHandle | None = None
@@ -107,7 +108,8 @@ class Connection(asyncio.Protocol):
             self._work()
 
     def _answers_wait(self) -> bool:
-        return len(self._answers) > ANSWERS_BYTES or len(self._slots) > ANSWERS_PENDING
+        waiting = len(self._answers) + self._behind
+        return waiting > ANSWERS_BYTES or len(self._slots) > ANSWERS_PENDING
 
     def eof_received(self) -> bool:
         """Finish the answers before closing: `printf … | socat` closes its side first.
@@ -192,7 +194,11 @@ class Connection(asyncio.Protocol):
         if not self._answers:
             self._transport.write(wire.encode({"event": "slow_consumer"}))
         self._transport.close()
-        asyncio.get_running_loop().call_later(HANGUP_SECONDS, self._transport.abort)
+        asyncio.get_running_loop().call_later(HANGUP_SECONDS, self._abort)
+
+    def _abort(self) -> None:
+        if self in self.server.connections:  # asyncio's abort fails on what is lost already
+            self._transport.abort()
 
     def _take(self, line: bytes | None) -> None:
         """Answer one line; behind an answer that is still to come, answers wait."""
@@ -202,6 +208,7 @@ class Connection(asyncio.Protocol):
             self._answers += slot
         else:
             self._slots.append(slot)
+            self._behind += len(slot)
 
     def _answer(self, line: bytes | None, slot: bytearray) -> bytes:
         """Return the answer to one line, nothing where it will be put into `slot` later."""
@@ -245,6 +252,7 @@ class Connection(asyncio.Protocol):
         self._pending = [answer for answer in self._pending if not answer.given]
         while self._slots and self._slots[0]:
             self._answers += self._slots.popleft()
+        self._behind = sum(map(len, self._slots))
         self._work()
 
     def _subscribe(self, params: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from seance_tools.names import LIMITS
 from seance_tools.state.tables import PRIVATE, Change
 
 # Only the last value of these matters to a subscriber that lags behind.
+BURST = 8  # limits' worth of changes that may wait for one who reads
 COALESCED = frozenset({"status", "progress", "counts"})
 
 
@@ -89,7 +90,8 @@ class Queue:
     @property
     def overfull(self) -> bool:
         """Whether so much waits that the subscriber is to be cut off at once."""
-        return self._bytes > self.limit_bytes and not self._replaying
+        much = self._bytes > self.limit_bytes or len(self._waiting) > BURST * self.limit
+        return much and not self._replaying
 
     def replay(self, events: Iterable[Event]) -> None:
         """Queue what a subscriber has missed, however much that is."""

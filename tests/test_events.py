@@ -105,3 +105,13 @@ def test_a_replay_may_be_of_any_size_until_it_is_read() -> None:
     queue.add(Event(12, log(12)))
     queue.add(Event(13, log(13)))
     assert queue.overfull
+
+
+def test_a_burst_is_bounded_for_those_who_read_too() -> None:
+    queue = Queue(TOPICS, limit=2)
+    for seq in range(1, 17):
+        queue.add(Event(seq, log(seq)))
+    assert queue.lagging
+    assert not queue.overfull
+    queue.add(Event(17, log(17)))
+    assert queue.overfull

@@ -12,8 +12,8 @@ from seance_tools import wire
 from seance_tools.names import LIMITS
 from seance_tools.state.tables import PRIVATE, Change
 
-# Only the last value of these matters to a subscriber that lags behind.
 BURST = 8  # limits' worth of changes that may wait for one who reads
+# Only the last value of these matters to a subscriber that lags behind.
 COALESCED = frozenset({"status", "progress", "counts"})
 
 

@@ -3,7 +3,8 @@
 Text that comes from programs reaches a terminal only through `clean`; nothing else measures or cuts by
 display width. Rules from the reliability document: controls become visible, bidi controls, surrogates,
 private use and unassigned characters become U+FFFD, other format characters go, and so do those that
-terminals do not agree on; at most two combining marks a base character. What is measured and cut is the grapheme cluster, never a part of one.
+terminals do not agree on; at most two combining marks a base character. What is measured and cut is the
+grapheme cluster, never a part of one.
 """
 
 from __future__ import annotations

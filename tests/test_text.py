@@ -161,3 +161,24 @@ def test_ascii_is_ascii(text: str) -> None:
 def test_ascii_drops_accents_and_marks_the_rest() -> None:
     assert to_ascii("Séance café") == "Seance cafe"
     assert to_ascii("日本 ▶") == "?? ?"
+
+
+@pytest.mark.parametrize("code", [*range(0x1F3FB, 0x1F400), 0x115F, 0x1160, 0x3164, 0xFFA0])
+def test_characters_whose_width_terminals_do_not_agree_on_go(code: int) -> None:
+    assert clean(f"a{chr(code)}b\U0001f44d{chr(code)}") == "ab\U0001f44d"
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [
+        (13, "/srv/invoices"),
+        (12, "…/invoices"),
+        (9, "…/invoic…"),
+        (4, "…/i…"),
+        (3, "in…"),
+        (2, "i…"),
+        (1, "…"),
+    ],
+)
+def test_a_cut_path_keeps_the_head_of_its_last_part(columns: int, shown: str) -> None:
+    assert cut_path("/srv/invoices", columns) == shown

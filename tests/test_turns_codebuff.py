@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seance_tools.turns import Codebuff, Outcome, outcome, pid_of
+from seance_tools.turns.codebuff import COULD_NOT
 
 DATA = Path(__file__).parent / "data" / "turns"
 ROOT = "5b0f2c9e"
@@ -192,6 +193,12 @@ LATE: dict[str, list[tuple[dict[str, Any], str]]] = {
         (FINISHED, "running"),
         (FINISHED, "idle"),
     ],
+    "a failed run whose client says so too logs no finish": [
+        (say("Agent execution failed", {"agentType": "base2", "runId": "run-root", "error": "x"}), "error"),
+        (say("SDK client.run() failed", {"error": {"message": "x"}}), "error"),
+        (SENDING, "running"),
+        (FINISHED, "idle"),
+    ],
     "a cancel of a run that never logged a step, when the new run's is known": [
         (SENDING, "running"),
         (SENDING, "running"),
@@ -250,6 +257,17 @@ def test_late_lines(case: str) -> None:
     for number, (line, state) in enumerate(LATE[case]):
         turns.read(line)
         assert turns.turn.state == state, number
+
+
+@pytest.mark.parametrize(
+    ("kind", "state"),
+    [("cancelled", "idle"), ("failed", "error"), ("settled", "idle"), ("in flight", "idle")],
+)
+def test_a_finish_without_an_answer_is_explained_by_the_save_after_it(kind: str, state: str) -> None:
+    turns = running(say("Main prompt finished", {"outputType": "error"}, 3))
+    assert (turns.turn.state, turns.turn.rule.startswith(COULD_NOT)) == ("idle", True)
+    turns.saved(Outcome(kind, "x"), seconds(SENDING) + 4)
+    assert turns.turn.state == state
 
 
 def test_another_process_is_no_news_while_nothing_runs() -> None:

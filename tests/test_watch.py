@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from inotify import calls
 
 from seance_tools import watch
@@ -159,7 +158,7 @@ def test_the_root_goes_while_it_is_looked_into(
         real = getattr(target, name)
 
         def and_then(*arguments: Any) -> Any:
-            if os.fspath(root) in map(os.fsdecode, (item for item in arguments if isinstance(item, str | bytes))):
+            if {str(root), bytes(root)} & {item for item in arguments if isinstance(item, str | bytes)}:
                 monkeypatch.setattr(target, name, real)
                 shutil.rmtree(root)
                 if again:

@@ -3,7 +3,7 @@
 # Source this from ~/.config/fish/config.fish. It defines functions and prints nothing.
 # `command codebuff` goes past it. Where Séance Tools is not on PATH, the programs beside this file are used:
 # the .venv/bin of a checkout, or the bin of the prefix it is installed below. Without them the agent runs as
-# always.
+# always. A function of your own with such a name stays: source this before it, or let it call codebuff-wrapper.
 
 set -g __seance_status $status
 
@@ -26,8 +26,8 @@ function __seance_find --argument-names program
         read line <$directory/$program 2>/dev/null
         set -l interpreter (string replace -rf '^#! ?' '' -- $line); or set interpreter /
         test -x (string split -m 1 ' ' -- $interpreter)[1]; or continue
-        # PYTHONHOME may be meant for another Python and would break this one.
-        set -q PYTHONHOME[1]; and string match -q '*python*' -- $interpreter
+        # PYTHONHOME and the like may be meant for another Python and would break this one.
+        set --names -x | string match -q 'PYTHON*'; and string match -q '*python*' -- $interpreter
         and not string match -q '* *' -- $interpreter
         and printf '%s\n' $interpreter -E
         printf '%s\n' $directory/$program
@@ -39,15 +39,23 @@ end
 # Run PROGRAM if it can be found, else the command NAME itself.
 function __seance_run --argument-names name program
     if set -l found (__seance_find $program)
-        SEANCE_COMMAND=$name command $found $argv[3..]
+        set -lx SEANCE_COMMAND $name
+        test "$found" = (command -s $program; or echo); and set found $program
+        eval command (string escape -- $found) '$argv[3..]' # so that the list of jobs tells what it is
     else
         command $name $argv[3..]
     end
 end
 
+# Whether NAME may be made a function: at a prompt, where nobody else has one of that name.
+function __seance_may_define --argument-names name
+    status is-interactive; or return
+    not functions -q $name; or functions $name | string match -q '*__seance_*'
+end
+
 # At a prompt, make NAME a function that runs PROGRAM.
 function __seance_wrap --argument-names name program
-    status is-interactive; or return 0
+    __seance_may_define $name; or return 0
     function $name --wraps $name --inherit-variable name --inherit-variable program
         __seance_run $name $program $argv
     end
@@ -73,7 +81,7 @@ end
 
 # At a prompt, make NAME a function that runs it so.
 function __seance_hook --argument-names name option file words
-    status is-interactive; or return 0
+    __seance_may_define $name; or return 0
     function $name --wraps $name --inherit-variable name --inherit-variable option --inherit-variable file \
         --inherit-variable words
         __seance_launch $name $option $file $words $argv

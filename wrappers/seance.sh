@@ -3,6 +3,7 @@
 #
 # Source this from the file that ENV names. It defines functions, prints nothing and changes no options.
 # `command codebuff` goes past it. The wrappers have to be on PATH; without them the agents run as always.
+# A function of your own with such a name stays: source this before it, or let it call codebuff-wrapper.
 
 __seance_status=$?
 
@@ -33,9 +34,13 @@ __seance_run() {
     if __seance_find "$2"; then
         __seance_name=$1
         shift 2
-        case ${PYTHONHOME:+$__seance_python} in
+        case $(export -p) in
+            *" PYTHON"*) ;;
+            *) __seance_python= ;;
+        esac
+        case $__seance_python in
             *' '*) ;;
-            *python*) # PYTHONHOME may be meant for another Python and would break this one
+            *python*) # PYTHONHOME and the like may be meant for another Python and would break this one
                 set -- -E "$__seance_found" "$@"
                 __seance_found=$__seance_python
                 ;;
@@ -49,7 +54,7 @@ __seance_run() {
 }
 
 # __seance_define NAME WORDS: at a prompt, make NAME a function that runs WORDS and its arguments.
-# An alias of that name stays in front of it.
+# An alias of that name stays in front of it, and someone else's function stays.
 __seance_define() {
     case $- in
         *i*) ;;
@@ -60,7 +65,16 @@ __seance_define() {
         __seance_alias=$(alias "$1")
         unalias "$1"
     fi
-    eval "$1() { $2 \"\$@\"; }"
+    # Where no program can be, what has that name is a function or built in.
+    case " ${__seance_ours-} " in
+        *" $1 "*) eval "$1() { $2 \"\$@\"; }" ;;
+        *)
+            if ! PATH=/dev/null command -v "$1" >/dev/null 2>&1; then
+                __seance_ours="${__seance_ours-} $1"
+                eval "$1() { $2 \"\$@\"; }"
+            fi
+            ;;
+    esac
     if [ -n "$__seance_alias" ]; then
         eval "alias ${__seance_alias#alias }"
     fi

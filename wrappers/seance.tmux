@@ -14,4 +14,4 @@
 #
 # sh ends with the next line; to tmux it is the rest of this comment. \
 exec sh "${0%/*}/seance-tmux" bind
-run-shell "sh '#{d:current_file}/seance-tmux' bind"
+run-shell "sh #{q;d:current_file}/seance-tmux bind"

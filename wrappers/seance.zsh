@@ -3,7 +3,7 @@
 # Source this from ~/.zshrc. It defines functions, prints nothing and changes no options or traps.
 # `command codebuff` goes past it. Where Séance Tools is not on PATH, the programs beside this file are used:
 # the .venv/bin of a checkout, or the bin of the prefix it is installed below. Without them the agent runs as
-# always.
+# always. A function of your own with such a name stays: source this before it, or let it call codebuff-wrapper.
 
 typeset -g __seance_status=$?
 
@@ -29,13 +29,13 @@ function __seance_find {
     for directory in $path $__seance_beside; do
         [[ -f $directory/$1 && -x $directory/$1 ]] || continue
         line=
-        { IFS= read -r line <$directory/$1 } 2>/dev/null
+        { IFS= read -r line <$directory/$1; } 2>/dev/null
         [[ $line == '#!'* ]] || line='#!/'
         line=${${line#'#!'}# }
         [[ -x ${line%% *} ]] || continue
         __seance_command=($directory/$1)
-        if [[ -n $PYTHONHOME && $line == *python* && $line != *' '* ]]; then
-            __seance_command=($line -E $directory/$1) # it may be meant for another Python
+        if [[ -n ${(M)${(k)parameters}:#PYTHON*} && $line == *python* && $line != *' '* ]]; then
+            __seance_command=($line -E $directory/$1) # they may be meant for another Python
         fi
         return 0
     done
@@ -51,10 +51,18 @@ function __seance_run {
     fi
 }
 
+# __seance_define NAME TEXT: at a prompt, make NAME a function of that TEXT.
+# An alias of that name stays in front of it, and someone else's function stays.
+function __seance_define {
+    emulate -L zsh
+    [[ -o interactive ]] || return 0
+    (( ! $+functions[$1] )) || [[ ${functions[$1]} == *__seance_* ]] || return 0
+    eval "function $1 { $2; }"
+}
+
 # __seance_wrap NAME PROGRAM: at a prompt, make NAME a function that runs PROGRAM.
-# An alias of that name stays in front of it.
 function __seance_wrap {
-    [[ ! -o interactive ]] || eval "function $1 { __seance_run $1 $2 \"\$@\"; }"
+    __seance_define "$1" "__seance_run $1 $2 \"\$@\""
 }
 
 # __seance_prepare OPTION FILE WORDS ARGUMENT…: set __seance_given to OPTION and the FILE with our hooks, and
@@ -80,10 +88,8 @@ function __seance_prepare {
 
 # __seance_hook NAME OPTION FILE WORDS: at a prompt, make NAME a function that runs it with our hooks.
 function __seance_hook {
-    [[ ! -o interactive ]] || eval "function $1 {
-        __seance_prepare $2 $3 '$4' \"\$@\"
-        PATH=\$__seance_search command $1 \"\${__seance_given[@]}\" \"\$@\"
-    }"
+    __seance_define "$1" "__seance_prepare $2 $3 '$4' \"\$@\"
+        PATH=\$__seance_search command $1 \"\${__seance_given[@]}\" \"\$@\""
 }
 
 # --- begin generated: agents

@@ -171,7 +171,18 @@ def text_of(value: str) -> str:
 
 def _monitor(agent: Agent, facts: dict[str, Any], pidfd: int) -> None:
     """Watch the session until the agent ends; in the process that was left behind for it."""
+    _drop_pythonpath()
     # Only here: it imports all that the agent's start must not pay for.
     from seance_tools.codebuff import monitor
 
     monitor.main(agent, facts, pidfd, program_of(agent))
+
+
+def _drop_pythonpath() -> None:
+    """Import nothing more from PYTHONPATH, whose modules may be meant for another Python.
+
+    Where this package itself was found stays.
+    """
+    own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    dropped = {os.path.abspath(entry) for entry in os.environ.get("PYTHONPATH", "").split(":") if entry}
+    sys.path[:] = [entry for entry in sys.path if entry == own or entry not in dropped]

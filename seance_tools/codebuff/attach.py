@@ -12,6 +12,7 @@ from seance_tools import child, client, names
 from seance_tools.agents import AGENTS, Agent, agent_named
 from seance_tools.codebuff import USAGE, facts_of, monitor, pid_variable, program_of, text_of
 from seance_tools.codebuff.owners import parent
+from seance_tools.liveness import start_time
 from seance_tools.terminals import recognise
 from seance_tools.wire import WireError
 
@@ -81,33 +82,47 @@ def missed(target: str) -> Iterator[tuple[int, Agent]]:
             continue  # ended, or another user's
         if agent:
             found[pid] = agent
-    shown = _shown()
+    shown, abandoned = _shown()
     for pid, agent in found.items():
         above = set(_ancestors(pid))
         if above.intersection(found) or shown.intersection({pid, *above}):
             continue
         try:
-            if _is_missed(pid, agent, target):
+            if _is_missed(pid, agent, target, monitored=pid not in abandoned):
                 yield pid, agent
         except OSError:
             continue  # as above
 
 
-def _is_missed(pid: int, agent: Agent, target: str) -> bool:
+def _is_missed(pid: int, agent: Agent, target: str, *, monitored: bool) -> bool:
+    """Return whether nobody watches a session. monitored: if the wrapper left a monitor, that is alive."""
     facts, environ = facts_from(pid), _environment(pid)
-    if environ.get(pid_variable(agent)) == str(pid) or not facts.get("tty", "").startswith(_TERMINAL):
+    if monitored and environ.get(pid_variable(agent)) == str(pid):
+        return False
+    if not facts.get("tty", "").startswith(_TERMINAL):
         return False
     place = recognise(environ, facts["tty"], facts.get("tty_session"))
     return target == EVERYWHERE or (place is not None and place.surface == target)
 
 
-def _shown() -> set[int]:
-    """Return the agents' processes that the broker knows; none where no broker answers."""
+def _shown() -> tuple[set[int], set[int]]:
+    """Return the agents' processes that the broker knows, and those of them whose monitor has ended before.
+
+    None where no broker answers.
+    """
     try:
         with client.open_connection(names.socket_path(os.environ), 2.0, autostart=False) as connection:
-            return {row["pid"] for row in connection.request("agent.list").get("agents", ())} - {None}
+            rows = connection.request("agent.list").get("agents", ())
     except (client.NoBroker, OSError, ValueError, WireError):
-        return set()
+        return set(), set()
+    abandoned = {row["pid"] for row in rows if row["source"] != "hook" and not _reported(row)}
+    return {row["pid"] for row in rows} - {None} - abandoned, abandoned
+
+
+def _reported(row: dict[str, Any]) -> bool:
+    """Return whether who reported a session is still there; True where he did not say who he is."""
+    pid = row.get("reporter_pid")
+    return pid is None or start_time(pid) == row.get("reporter_start_time")
 
 
 def _ancestors(pid: int) -> Iterator[int]:

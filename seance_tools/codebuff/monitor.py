@@ -35,7 +35,7 @@ def main(agent: Agent, facts: dict[str, Any], pidfd: int, program: str, *, joins
         options = config.read(os.environ)
         if not options.values.get(f"{agent.key}-hooks", True):
             return
-        base = {"agent": agent.key, "source": ACTIVITY, **facts}
+        base = {"agent": agent.key, "source": ACTIVITY, "reporter_pid": os.getpid(), **facts}
         autostart = options.values["broker.autostart"]
         reporter = Reporter(program, names.socket_path(os.environ), base, autostart=autostart)
         teller = Teller(reporter)

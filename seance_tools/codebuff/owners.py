@@ -43,10 +43,12 @@ class Owners:
             return False
         self._theirs.pop(log, None)
         found = watch.holders(log)
-        if any([self.has(pid) for pid in set(found.values())]) or (not found and self._began(log)):
+        ours = set(filter(self.has, set(found.values())))  # of each it is noted what it calls itself
+        if ours or (not found and self._began(log)):
             self._ours.add(key)
             return True
-        self._theirs.update({log: (link, now + TRUSTED_SECONDS) for link in found})
+        for link in found:
+            self._theirs[log] = (link, now + TRUSTED_SECONDS)
         return False
 
     def held(self, suffix: str) -> set[tuple[int, int]]:
@@ -80,7 +82,7 @@ class Owners:
         return pid == self._pid
 
     def _began(self, log: str) -> bool:
-        """Return whether a log that nobody has open begins with a line of ours; only if we have no log yet."""
+        """Return whether a log that nobody has open begins with a line of ours; False once we have a log."""
         if self._ours:
             return False
         try:

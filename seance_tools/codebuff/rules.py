@@ -17,6 +17,9 @@ _EVENTS = {"running": RUNNING, "idle": IDLE, "ended": IDLE, "error": "error"}
 _FINISHES = ('log line "Main prompt finished', "run-state.json: settled", 'log line "tool_call.inference.end')
 
 
+WAIT_SECONDS = 10.0  # a tool that was called and neither allowed nor done for so long waits for the person
+
+
 class Verdict(NamedTuple):
     """What a session does: a hook event with its payload, and on what evidence.
 
@@ -45,6 +48,9 @@ class Rules:
         self.turns = None if detection == ACTIVITY else turns
         self._activity = activity
         self._always = detection == TURNS
+        self._open_tool: tuple[float, float] | None = None  # the turn's time when a tool may wait, and ours
+        self._waits = False
+        self._waited = 0.0  # when the turn began in which a tool waited
 
     @property
     def follows(self) -> bool:
@@ -55,7 +61,20 @@ class Rules:
         """Return what is so at `now`, by the activity's clock. written: a log was, since the last call."""
         known = self.turns is not None and self.turns.known
         self._activity, _ = self._activity.advance(now, written=written and not known)
+        self._take_wait(now)
         return self.verdict()
+
+    def _take_wait(self, now: float) -> None:
+        """Note for how long a tool of the turn may have waited for the person."""
+        turn = self.turns.turn if self.turns is not None else None
+        if turn is None or not turn.maybe_needs_input:
+            self._open_tool, self._waits = None, False
+            return
+        if self._open_tool is None or self._open_tool[0] != turn.at:
+            self._open_tool = (turn.at, now)
+        self._waits = now - self._open_tool[1] >= WAIT_SECONDS
+        if self._waits:
+            self._waited = turn.since
 
     def verdict(self) -> Verdict:
         """Return what is so as of the last line and the last look."""
@@ -66,6 +85,12 @@ class Rules:
         payload: tuple[tuple[str, Any], ...] = ()
         if event == IDLE and not turn.rule.startswith(_FINISHES):
             event = "interrupt"
+        if self._waits and self._open_tool and self._open_tool[0] == turn.at:
+            # That it waits is inferred: a tool that nobody need allow may take long.
+            asked = (("notification_type", "permission"), ("message", turn.text))
+            return Verdict("notification", "activity", asked, since=turn.since)
+        if event == RUNNING and self._waited and turn.since == self._waited:
+            event = "approval-response"  # the turn goes on
         if event == "error":
             payload = (("message", turn.reason),)
         elif event == IDLE and turn.credits:
@@ -74,7 +99,11 @@ class Rules:
 
     def timeout(self, now: float) -> float | None:
         """Return the seconds until silence alone changes something; None if it never does."""
-        return None if self.follows else self._activity.timeout(now)
+        if not self.follows:
+            return self._activity.timeout(now)
+        if self._open_tool is None or self._waits:
+            return None
+        return max(self._open_tool[1] + WAIT_SECONDS - now, 0.0)
 
     def lost(self, pid: int) -> None:
         """Take the end of the process that wrote the log; its turn is over, whatever the log says."""

@@ -25,6 +25,7 @@ SIGNS = {
     "unknown": ("?", "?"),
 }
 COLOURS = {"needs_input": "yellow", "error": "red", "running": "green", "background": "blue"}
+FORMS = ("text", "tmux")
 _REQUEST = '{"id":1,"method":"events.subscribe","params":{"topics":["status"]}}\n'
 
 
@@ -63,7 +64,11 @@ def run(argv: list[str]) -> int:
 
 
 def show(path: str, form: str, plain: bool) -> int:  # noqa: FBT001 - given by position
-    """Print the segment of the broker at `path` and return the exit code."""
+    """Print the segment of the broker at `path` and return the exit code; 2 for a form that is none."""
+    reason = fault(form)
+    if reason:
+        names.complain(fast.PROGRAM, reason)
+        return names.EXIT_USAGE
     import _signal  # type: ignore[import-not-found]  # `signal` itself takes 4 ms
 
     import ujson
@@ -97,6 +102,20 @@ def count(states: list[Any]) -> dict[str, int]:
         if state:
             counts[state if state in SIGNS else "unknown"] += 1
     return counts
+
+
+def fault(form: str) -> str | None:
+    """Return what is wrong with a form in a line, None for one that `segment` understands."""
+    if form in FORMS:
+        return None
+    pieces = form.split("{")[1:]
+    words = [piece.partition("}") for piece in pieces]
+    if not pieces:
+        return f"no such format: {form!r}; give text, tmux, or a text with {{running}}"
+    for word, end, _ in words:
+        if word not in SIGNS or not end:
+            return f"no such word in the format: {'{' + word + end!r}; there are {', '.join(SIGNS)}"
+    return None
 
 
 def segment(counts: dict[str, int], form: str, *, plain: bool) -> str:

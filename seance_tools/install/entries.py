@@ -8,7 +8,8 @@ from typing import Any
 from seance_tools.install import jsontext
 from seance_tools.install.jsontext import Node
 
-_OURS = re.compile(r"\bexec seance-hook [a-z]+ [\w.-]+")
+# The whole line and no more: a command of the user's that calls seance-hook among other things is his.
+_OURS = re.compile(r"(! command -v seance-hook >/dev/null 2>&1 \|\| )?exec seance-hook [a-z]+ [\w.-]+")
 HOOKS = "hooks"
 
 
@@ -17,7 +18,7 @@ def is_ours(entry: Any) -> bool:
     if not isinstance(entry, dict):
         return False
     command = entry.get("command")
-    if isinstance(command, str) and _OURS.search(command):
+    if isinstance(command, str) and _OURS.fullmatch(command):
         return True
     inner = entry.get(HOOKS)
     return isinstance(inner, list) and bool(inner) and all(map(is_ours, inner))

@@ -59,7 +59,7 @@ def replace(path: str, before: str | None, after: str | None) -> None:
     if status and not status.st_mode & 0o222:
         raise ValueError("is read-only")
     if after is None:
-        os.unlink(path)
+        os.unlink(real)  # a link to it is the user's own, and stays
         return
     os.makedirs(os.path.dirname(real), exist_ok=True)
     temporary = f"{real}.seance-{os.getpid()}"

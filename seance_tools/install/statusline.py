@@ -43,7 +43,12 @@ def state(text: str, template: dict[str, Any], *, comments: bool) -> str:
         return "ours"
     before, behind = _around(own)
     written = text[command.start + 1 : command.end - 1]
-    return "chained" if written.startswith(before) and written.endswith(behind) else "theirs"
+    if written.startswith(before) and written.endswith(behind):
+        return "chained"
+    if own in command.value:
+        line = jsontext.line_of(text, command.start)
+        raise ValueError(f"line {line}: our command was edited; take it out by hand")
+    return "theirs"
 
 
 def add(text: str, template: dict[str, Any], *, comments: bool) -> str:

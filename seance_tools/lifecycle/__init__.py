@@ -19,7 +19,7 @@ from seance_tools.lifecycle.announcements import Announcement, announcement
 from seance_tools.lifecycle.explanation import explain
 from seance_tools.lifecycle.payloads import FIELDS, Record, Report, read
 from seance_tools.lifecycle.records import blank, complete, is_child
-from seance_tools.lifecycle.silence import next_review, review
+from seance_tools.lifecycle.silence import next_review, review, unreported
 from seance_tools.lifecycle.step import advance, ends
 from seance_tools.lifecycle.table import (
     CLOSING,
@@ -57,4 +57,5 @@ __all__ = [
     "next_review",
     "read",
     "review",
+    "unreported",
 ]

@@ -11,6 +11,7 @@ from seance_tools.lifecycle.transitions import base_of
 
 QUIET_STEPS = (60, 300, 900)  # seconds of silence that are told of, each once
 UNKNOWN_SECONDS = 1800  # of silence after which nobody knows what a session does
+UNREPORTED_RULE = "its monitor has ended"
 UNKNOWN_RULE = f"no event for {UNKNOWN_SECONDS // 60} minutes"
 _STILL_SECONDS = 3.0  # a pane that has not changed for so long shows what it will go on showing
 
@@ -43,7 +44,18 @@ def review(record: Record, now: float, seen: dict[str, Any] | None = None) -> Re
     heard = before["heard_at"]
     if not state and heard + UNKNOWN_SECONDS > now:
         return {**before, "quiet_seconds": max(step for step in QUIET_STEPS if heard + step <= now)}
-    state, rule = (state, rule) if state else ("unknown", UNKNOWN_RULE)
+    return _inferred(before, now, *((state, rule) if state else ("unknown", UNKNOWN_RULE)))
+
+
+def unreported(record: Record, now: float) -> Record:
+    """Return the record that follows when the monitor that reported it has ended before its agent."""
+    before = complete(record)
+    if before["source"] == "hook" or before["state"] == "unknown":
+        return record  # the agent speaks for itself
+    return _inferred(before, now, "unknown", UNREPORTED_RULE)
+
+
+def _inferred(before: Record, now: float, state: str, rule: str) -> Record:
     changed = {**base_of(state), "needs": [], "turn_since": None, "quiet_seconds": 0}
     changed |= {"subagents": {}, "subagent_count": 0}
     evidence = {"event": "", "at": now, "rule": rule}

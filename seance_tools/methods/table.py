@@ -251,6 +251,13 @@ METHODS = (
             structure("payload", "what the agent said about it", None),
             *WHERE,
             integer("pid", "the agent's process; its end ends the session", None, 1, _PID_HIGH),
+            integer(
+                "reporter_pid",
+                "the process that watches the agent and reports; at its end nobody knows the state",
+                None,
+                1,
+                _PID_HIGH,
+            ),
             number("at", "when it happened, in seconds since 1970; default: now", None, low=0),
             choice("source", "where the report comes from", SOURCES, "hook"),
         ),

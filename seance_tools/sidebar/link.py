@@ -6,12 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from seance_tools import client
+from seance_tools.sidebar.arrival import Arrival
 from seance_tools.sidebar.jobs import Jobs
 from seance_tools.state.tables import Tables
 from seance_tools.view import Trouble
 from seance_tools.wire import WireError
 
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 1.0  # seconds between attempts to reconnect
+FIRST_PAUSE, SHORT_PAUSE, LONGEST_PAUSE = 0.1, 1.0, 30.0  # seconds between attempts to reconnect:
+FRESH_ATTEMPTS = 12  # for so many, about 10 seconds, the short one at most
+HEARTBEAT_SECONDS, STALE_SECONDS = 60, 90.0  # a broker that said nothing for so long is hung
 # What rows of another version's broker make of code that expects this one's.
 MISFITS = (KeyError, TypeError, AttributeError, ValueError)
 
@@ -20,7 +23,9 @@ class Link:
     """One subscription. `tables` is the copy, `trouble` why it may be stale (None while connected).
 
     The broker is started where none runs, but only at first: one that was stopped later stays stopped.
-    clock: a monotonic one. due: the time of the next attempt, None while one runs or the link stands.
+    clock: a monotonic one. due: when `attempt` has something to do, None while it has not. changed: set when
+    the tables or the trouble are others than before; whoever has seen it clears it. arrival: what tells that
+    the socket came back, once the broker has been gone for a while; None where nothing does.
     """
 
     def __init__(self, path: str, jobs: Jobs, clock: Callable[[], float]) -> None:
@@ -28,6 +33,8 @@ class Link:
         self.trouble: Trouble | None = Trouble("connecting")
         self.connection: client.Connection | None = None
         self.due: float | None = None
+        self.changed = True
+        self.arrival: Arrival | None = None
         self._path = path
         self._jobs = jobs
         self._clock = clock
@@ -36,34 +43,50 @@ class Link:
         self._jobs.run(lambda: self._open(autostart=True), self._opened)
 
     def attempt(self) -> None:
-        """Try again to connect if the time has come."""
-        if self.due is not None and self._clock() >= self.due:
-            self.due = None
+        """Try again to connect if the time has come; or say that a connected broker is silent."""
+        if self.due is None or self._clock() < self.due:
+            return
+        self.due = None
+        if self.connection:
+            self._tell(Trouble("no answer", "The broker does not answer."))
+        else:
             self._jobs.run(lambda: self._open(autostart=False), self._opened)
+
+    def arrived(self) -> None:
+        """Try again at once if the socket came back."""
+        if self.arrival and self.arrival.arrived() and self.due is not None:
+            self.due = self._clock()
+            self._failures = 0
 
     def receive(self) -> None:
         """Take the changes that have come."""
         assert self.connection
         try:
-            for event in self.connection.receive():
-                if "seq" in event:
+            events = self.connection.receive()
+            for event in events:
+                if "seq" in event and event["event"] != "heartbeat":
                     self.tables.apply_event(event)
                     self._seen["after_seq"] = event["seq"]
+                    self.changed = True
         except OSError:
             self._lose(Trouble("reconnecting", "The broker has gone."))
         except MISFITS as error:
             self._misfit(error)
+        else:
+            if events:
+                self._lives()
 
     def close(self) -> None:
         """Close the connection."""
         if self.connection:
             self.connection.close()
             self.connection = None
+        self._watch_no_more()
 
     def _open(self, *, autostart: bool) -> tuple[client.Connection, dict[str, Any]]:
         connection = client.open_connection(self._path, autostart=autostart)
         try:
-            return connection, connection.subscribe(self._seen)
+            return connection, connection.subscribe({**self._seen, "heartbeat": HEARTBEAT_SECONDS})
         except BaseException:
             connection.close()
             raise
@@ -78,18 +101,48 @@ class Link:
         try:
             if answer["snapshot"] is not None:
                 self.tables = Tables.from_snapshot(answer["snapshot"])
+                self.changed = True
             self._seen = {"boot_id": answer["boot_id"], "after_seq": answer["seq"]}
         except MISFITS as error:
             self._misfit(error)
             return
-        self.trouble, self._failures = None, 0
+        self._failures = 0
+        self._watch_no_more()
+        self._lives()
         self.receive()  # changes may have come along with the answer
 
-    def _lose(self, trouble: Trouble) -> None:
-        self.close()
+    def _lives(self) -> None:
+        """Note that the broker has just said something."""
+        self._tell(None)
+        self.due = self._clock() + STALE_SECONDS
+
+    def _tell(self, trouble: Trouble | None) -> None:
+        self.changed = self.changed or trouble != self.trouble
         self.trouble = trouble
-        self.due = self._clock() + min(FIRST_PAUSE * 2**self._failures, LONGEST_PAUSE)
-        self._failures = min(self._failures + 1, 10)
+
+    def _lose(self, trouble: Trouble) -> None:
+        if self.connection:
+            self.connection.close()
+            self.connection = None
+        self._tell(trouble)
+        self._failures += 1
+        self.due = self._clock() + pause(self._failures)
+        if self._failures == FRESH_ATTEMPTS:
+            self._jobs.run(lambda: Arrival(self._path), self._watched)
+
+    def _watched(self, arrival: Arrival | None, _failure: Exception | None) -> None:
+        """Look once more, as the socket may have come just before; where it cannot be watched, time tells."""
+        if arrival and (self.connection or self.arrival):
+            arrival.close()
+        elif arrival:
+            self.arrival = arrival
+            if self.due is not None:
+                self.due = self._clock()
+
+    def _watch_no_more(self) -> None:
+        if self.arrival:
+            self.arrival.close()
+            self.arrival = None
 
     def _explain(self, failure: Exception | None) -> Trouble:
         if isinstance(failure, TimeoutError):
@@ -104,3 +157,10 @@ class Link:
         self._lose(
             Trouble("other version", f"The broker is of another version: restart it or this ({error!r}).")
         )
+
+
+def pause(failures: int) -> float:
+    """Return how many seconds to wait before the next attempt, after so many that failed (at least one)."""
+    if failures <= FRESH_ATTEMPTS:
+        return min(FIRST_PAUSE * 2.0 ** (failures - 1), SHORT_PAUSE)
+    return min(SHORT_PAUSE * 2.0 ** min(failures - FRESH_ATTEMPTS, 10), LONGEST_PAUSE)

@@ -18,6 +18,7 @@ from seance_tools.state.tables import Tables
 from seance_tools.view import (
     QUIT,
     Command,
+    Event,
     Frame,
     Row,
     Survey,
@@ -36,8 +37,9 @@ FRAME_SECONDS = 0.05
 FRAME_SHARE = 1 / 100  # of a core for drawing: a frame that took long keeps the next one waiting,
 LONGEST_FRAME_SECONDS = 0.25  # but not for longer, as the broker keeps no more than a thousand changes
 PLAIN_SECONDS = 1.0  # where every frame is written below the last one
-SIGHT_SECONDS = 5.0  # while changes come, tmux is asked so often whether anybody sees them,
-CALLED_SECONDS = 1.0  # and so long after it has called
+SIGHT_SECONDS = 5.0  # while there is something to draw, tmux is asked so often whether anybody sees it;
+LONGEST_SIGHT_SECONDS = 30.0  # where nobody does, less and less often;
+CALLED_SECONDS = 0.1  # when it has called, as often as this
 PATIENCE = 0.15  # the first frame waits so long for the broker, so that it need not be drawn twice
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 HANDLED = (*ENDING, signal.SIGWINCH, signal.SIGTSTP, signal.SIGCONT)
@@ -64,8 +66,14 @@ class Loop:
         self._tmux = Tmux(os.environ)
         self._hidden = False
         self._unsure = True  # tmux may say otherwise by now
+        self._looking = False  # it has been asked
+        self._asking = False  # nothing is drawn before it has answered
+        self._asked_at = 0.0
         self._look_at = 0.0  # the time from which it may be asked again
+        self._sight_pause = SIGHT_SECONDS
         self._waiting = False  # it has been told to call
+        self._ticks_at: float | None = None  # when what is drawn changes by itself
+        self._keys_at: float | None = None  # when what the keyboard held back is complete
         self._over = False
 
     def run(self, screen: Screen) -> None:
@@ -87,67 +95,107 @@ class Loop:
 
     def _step(self) -> bool:
         """Wait for what comes next and act on it; False ends the loop."""
-        self._link.attempt()
-        self._take_config()
-        clock = time.monotonic()
-        if self._unsure and clock >= self._look_at:
+        self._follow_link()
+        if self._unsure and not self._looking and time.monotonic() >= self._look_at:
             self._look()
-        if self._changed and not self._hidden and clock >= self._next_frame:
+        if self._drawable() and time.monotonic() >= self._next_frame:
             if self._link.connection:
                 self._link.receive()
+                self._follow_link()
             self._draw()
-        descriptors = [self._wake]
-        if self._screen.keyboard is not None:
-            descriptors.append(self._screen.keyboard)
-        if self._link.connection and (self._hidden or not self._changed):
-            descriptors.append(self._link.connection.fileno())  # else what comes can wait for the frame
-        ready = _wait(descriptors, self._timeout())
-        going = True
-        if self._wake in ready:
-            going = self._woke()
-        elif not ready:
-            self._changed = self._changed or self._screen.styled  # a tick, or too many changes at once
+        ready = _wait(self._descriptors(), self._timeout())
+        going = self._woke() if self._wake in ready else True
+        if self._screen.output in ready:
+            self._screen.flush()
         if self._link.connection and self._link.connection.fileno() in ready:
             self._link.receive()
-            self._changed = self._unsure = True
+        if self._link.arrival and self._link.arrival.fileno() in ready:
+            self._link.arrived()
+        clock = time.monotonic()
         if self._screen.keyboard in ready:
-            going = self._press() and going
+            going = self._press(self._screen.read()) and going
+        elif self._keys_at is not None and clock >= self._keys_at:
+            going = self._press(self._screen.settle()) and going
+        if self._ticks_at is not None and clock >= self._ticks_at:
+            self._tick(clock)
         return going and not self._over
+
+    def _follow_link(self) -> None:
+        """Let the link do what is due, and note what it has brought."""
+        if not self._hidden:
+            self._link.attempt()
+        if self._link.changed:
+            self._link.changed = False
+            self._changed = self._unsure = True
+            self._take_config()
+
+    def _drawable(self) -> bool:
+        return self._changed and not (self._hidden or self._asking or self._screen.behind)
+
+    def _descriptors(self) -> dict[int, int]:
+        """Return what to wait for, and for what of it."""
+        wanted = {self._wake: select.POLLIN}
+        if self._screen.keyboard is not None:
+            wanted[self._screen.keyboard] = select.POLLIN
+        if self._screen.behind:
+            wanted[self._screen.output] = select.POLLOUT
+        if self._link.connection and not self._drawable():  # else what comes can wait for the frame
+            wanted[self._link.connection.fileno()] = select.POLLIN
+        if self._link.arrival and not self._hidden:
+            wanted[self._link.arrival.fileno()] = select.POLLIN
+        return wanted
+
+    def _timeout(self) -> float | None:
+        """Return for how long nothing will be due by itself, None for ever."""
+        times = [self._keys_at, self._look_at if self._unsure and not self._looking else None]
+        if not self._hidden:
+            times += [self._ticks_at, self._link.due]
+        if self._drawable():
+            times.append(self._next_frame)
+        due = [moment for moment in times if moment is not None]
+        return max(min(due) - time.monotonic(), 0.0) if due else None
+
+    def _tick(self, clock: float) -> None:
+        """Draw an age anew or take a message away; ask tmux first, unless it answered just now."""
+        self._ticks_at = None
+        self._changed = True
+        if self._tmux.pane and clock - self._asked_at > SIGHT_SECONDS and not self._hidden:
+            self._asking = self._unsure = True
+            self._look_at = clock
 
     def _look(self) -> None:
         """Ask tmux whether anybody sees the pane, and whether it is the last one of its window."""
         self._unsure = False
-        self._look_at = time.monotonic() + SIGHT_SECONDS
+        self._asked_at = time.monotonic()
+        self._look_at = self._asked_at + self._sight_pause
         if self._tmux.pane and self._screen.styled:
-            self._jobs.run(self._tmux.look, self._looked)
+            hidden, self._looking = self._hidden, True
+            self._jobs.run(lambda: self._tmux.look(hidden=hidden), self._looked)
+        else:
+            self._asking = False
 
     def _looked(self, sight: Sight | None, _failure: Exception | None) -> None:
-        self._hidden = bool(sight and sight.hidden)
+        self._looking = self._asking = False
         self._over = bool(sight and sight.alone)
-        if self._hidden and not self._waiting:
+        self._hidden = bool(sight and sight.hidden)
+        if not self._hidden:
+            self._sight_pause = SIGHT_SECONDS
+            return
+        self._sight_pause = min(self._sight_pause * 2, LONGEST_SIGHT_SECONDS)
+        # The hooks do not tell of swap-window: with something to draw it asks now and then all the same.
+        self._changed = self._changed or self._ticks_at is not None
+        self._unsure = self._unsure or self._changed
+        self._ticks_at = None
+        if not self._waiting:
             self._waiting = True
             self._jobs.run(self._tmux.wait, self._called)
 
     def _called(self, _result: object, _failure: Exception | None) -> None:
-        """Show everything at once, as the pane may be seen now; then ask."""
-        self._waiting = self._hidden = False
+        """Ask at once, as the pane may be seen now."""
+        self._waiting = False
         self._unsure = True
-        self._look_at = time.monotonic() + CALLED_SECONDS
-
-    def _timeout(self) -> float | None:
-        """Return how long nothing will change by itself, None for ever."""
-        now, clock = time.time(), time.monotonic()
-        if self._changed and not self._hidden:
-            return max(self._next_frame - clock, 0.0)
-        waits = [self._look_at - clock] if self._unsure else []
-        tick = next_tick(self._link.tables, now)
-        if tick is not None and self._screen.styled and not self._hidden:
-            waits.append(tick)
-        if self._ui.until > now and not self._hidden:
-            waits.append(self._ui.until - now)
-        if self._link.due is not None:
-            waits.append(self._link.due - clock)
-        return max(min(waits), 0.0) if waits else None
+        self._sight_pause = SIGHT_SECONDS
+        self._look_at = self._asked_at + CALLED_SECONDS
 
     def _render(self) -> Frame:
         if self._survey.tables is not self._link.tables:
@@ -168,6 +216,16 @@ class Loop:
             pause = PLAIN_SECONDS
         self._changed = False
         self._next_frame = time.monotonic() + pause
+        self._ticks_at = self._next_tick()
+
+    def _next_tick(self) -> float | None:
+        """Return when what is on the screen changes by itself: an age, or a message that goes."""
+        if not self._frame or not self._screen.styled:
+            return None
+        now = time.time()
+        ticks = [next_tick(self._frame.sinces, now), self._ui.until - now if self._ui.until > now else None]
+        waits = [tick for tick in ticks if tick is not None]
+        return time.monotonic() + min(waits) if waits else None
 
     def _woke(self) -> bool:
         """Act on the signals and results that have come; False ends the loop."""
@@ -176,15 +234,17 @@ class Loop:
             return False
         if signal.SIGTSTP in arrived:
             self._suspend()
+            self._changed = True
         elif signal.SIGCONT in arrived:
             self._screen.enter()
+            self._changed = True
         if signal.SIGWINCH in arrived:
             self._screen.resized()
-            self._unsure, self._look_at = True, 0.0
+            self._changed = self._unsure = True
+            self._look_at = 0.0
         self._jobs.deliver()
         if self._link.trouble is None and self._frame is None:
             self._next_frame = 0.0
-        self._changed = True
         return True
 
     def _suspend(self) -> None:
@@ -195,10 +255,13 @@ class Loop:
         signal.signal(signal.SIGTSTP, _noted)
         self._screen.enter()
 
-    def _press(self) -> bool:
+    def _press(self, events: list[Event]) -> bool:
         """Act on the keys and clicks that have come; False ends the loop."""
-        self._hidden = False
-        for event in self._screen.read():
+        patience = self._screen.patience()
+        self._keys_at = None if patience is None else time.monotonic() + patience
+        if events:
+            self._hidden = self._asking = False
+        for event in events:
             if self._frame is None or self._frame.ui is not self._ui:  # a key before it changed the list
                 self._frame = self._render()
             self._ui, command = update(self._ui, event, self._frame, time.time(), self._theme.keys)
@@ -228,6 +291,7 @@ class Loop:
         if failure:
             message = failure.message if isinstance(failure, WireError) else str(failure)
             self._ui = say(self._ui, message, time.time())
+            self._changed = True
 
     def _take_config(self) -> None:
         """Take over what the broker says of config.toml, when that has changed."""
@@ -239,17 +303,16 @@ class Loop:
         self._screen.paint(self._theme.styles)
         if row["problems"]:
             self._ui = say(self._ui, row["problems"][0], time.time())
-        self._changed = True
 
 
 def _noted(number: int, frame: FrameType | None) -> None:
     """Do nothing: the wake-up pipe has the signal, and the loop acts on it."""
 
 
-def _wait(descriptors: list[int], seconds: float | None) -> set[int]:
+def _wait(wanted: dict[int, int], seconds: float | None) -> set[int]:
     poll = select.poll()
-    for descriptor in descriptors:
-        poll.register(descriptor, select.POLLIN)
+    for descriptor, events in wanted.items():
+        poll.register(descriptor, events)
     return {descriptor for descriptor, _ in poll.poll(None if seconds is None else seconds * 1000 + 1)}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import sys
@@ -97,7 +96,12 @@ def _print_once(path: str, theme: Theme, form: str) -> int:
     except Exception as error:  # noqa: BLE001 - the boundary, as above
         names.complain(PROGRAM, error if isinstance(error, WireError) else f"cannot show it: {error!r}")
         return names.EXIT_REFUSED
-    with contextlib.suppress(OSError):  # whoever read has seen enough
+    try:
         while data:
             data = data[os.write(1, data) :]
+    except BrokenPipeError:
+        pass  # whoever read has seen enough
+    except OSError as error:
+        names.complain(PROGRAM, f"cannot write: {error.strerror}")
+        return names.EXIT_REFUSED
     return names.EXIT_OK

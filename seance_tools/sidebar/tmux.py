@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 SECONDS = 2.0  # a tmux that does not answer by then is taken for none
-MARK = "@seance-sidebar"  # the option of panes that the key has opened
+MARK = "@seance-sidebar"  # the option of panes that the key has opened,
+_WAITS = "@seance-waits"  # and of those whose sidebar needs the hooks
 _CHANNEL = "seance-sidebar-seen"
 _HOOKS = ("session-window-changed", "client-session-changed", "client-attached", "window-layout-changed")
 _HOOK_NUMBER = 8731  # ours in the list of each hook; set again, it is still one
+_CLOSE_SECONDS = 0.25  # the end does not wait longer for tmux
 _FIELDS = (
     "#{S:#{session_attached}}",
     "#{window_active_clients}",
@@ -35,20 +37,26 @@ class Tmux:
         self.pane = environ.get("TMUX_PANE", "") if environ.get("TMUX") else ""
         self.popup = bool(environ.get("TMUX")) and not self.pane
         self._waiting: subprocess.Popen[str] | None = None
+        self._hooked = False
 
-    def look(self) -> Sight | None:
+    def look(self, *, hidden: bool = False) -> Sight | None:
         """Return whether the pane can be seen; None where tmux does not say.
 
-        Where it is hidden, tmux is told to call as soon as that may have changed: `wait` waits for it.
+        hidden: what is expected. Where it is, tmux is told to call as soon as that may have changed: `wait`
+        waits for it.
         """
-        sight = _read(self._run("display-message", "-p", "-t", self.pane, " ".join(_FIELDS)))
-        if sight is None or not sight.hidden or self._waiting:
-            return sight
-        command = ["tmux"]
+        if not hidden or self._waiting:
+            sight = _read(self._run("display-message", "-p", "-t", self.pane, " ".join(_FIELDS)))
+            if sight is None or not sight.hidden or self._waiting:
+                return sight
+        command = ["tmux", "set-option", "-p", "-t", self.pane, _WAITS, "1", ";"]
         for hook in _HOOKS:
             command += ["set-hook", "-g", f"{hook}[{_HOOK_NUMBER}]", f"wait-for -S {_CHANNEL}", ";"]
         command += ["display-message", "-p", "-t", self.pane, " ".join(_FIELDS), ";", "wait-for", _CHANNEL]
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        )
+        self._hooked = True
         assert process.stdout
         sight = _read(process.stdout.readline())
         if sight is None or not sight.hidden:
@@ -69,18 +77,23 @@ class Tmux:
         return self._run("display-message", "-p", *target, "#{client_tty}").strip()
 
     def close(self) -> None:
-        """Let go of what waits."""
+        """Let go of what waits, and take the hooks away where no other sidebar needs them."""
         if self._waiting:
             self._waiting.kill()
+        if self._hooked:
+            self._run("set-option", "-pqu", "-t", self.pane, _WAITS, seconds=_CLOSE_SECONDS)
+            others = f"#{{S:#{{W:#{{P:#{{{_WAITS}}}}}}}}}"
+            unset = " ; ".join(f"set-hook -gu '{hook}[{_HOOK_NUMBER}]'" for hook in _HOOKS)
+            self._run("if-shell", "-F", others, "", unset, seconds=_CLOSE_SECONDS)
 
-    def _run(self, *arguments: str) -> str:
+    def _run(self, *arguments: str, seconds: float = SECONDS) -> str:
         try:
             done = subprocess.run(
                 ["tmux", *arguments],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
-                timeout=SECONDS,
+                timeout=seconds,
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired):

@@ -31,6 +31,8 @@ def _new_record(
         "cwd": "",
         "pid": process[0],
         "start_time": process[1],
+        "reporter_pid": None,
+        "reporter_start_time": None,
         "started_at": report.at,
     }
 
@@ -113,9 +115,14 @@ def _take(tables: Tables, params: Row, context: Context, record: Row, report: li
     before = record
     if record["at"] > context.now:  # the clock was set back: what comes now is not stale
         before = {**before, "at": context.now}
+    who = (params.get("reporter_pid"), params.get("reporter_start_time"))
+    if all(who) and who != _reporter(record):  # it tells what it has read, which may be old
+        before = {**before, "at": min(before["at"], report.at)}
     after = lifecycle.advance(before, report)
     if params["pid"] and after is not before:
         after = {**after, "pid": params["pid"], "start_time": params.get("start_time")}
+    if all(who) and after is not before:
+        after = {**after, "reporter_pid": who[0], "reporter_start_time": who[1]}
     changed = tables.set("agent", after)
     _print_status(tables, after)
     _tell(tables, context, before, after, report)
@@ -213,8 +220,11 @@ def agent_explain(tables: Tables, params: Row, context: Context) -> Row:
     return {"agents": [{**row, "explanation": lifecycle.explain(row, context.now)} for row in rows]}
 
 
-def process_ended(tables: Tables, pid: int, start_time: int | None) -> None:
-    """Remove what belongs to a process that has ended: sessions, status entries, surfaces."""
+def process_ended(tables: Tables, pid: int, start_time: int | None, now: float) -> None:
+    """Remove what belongs to a process that has ended: sessions, status entries, surfaces.
+
+    What a session does that it only reported is not known from now on.
+    """
 
     def belongs(row: dict[str, Any]) -> bool:
         return bool(row["pid"] == pid and row["start_time"] == start_time)
@@ -226,13 +236,19 @@ def process_ended(tables: Tables, pid: int, start_time: int | None) -> None:
         tables.clear("status", row["workspace_id"], row["key"])
     for row in [row for row in tables.all("surface") if belongs(row)]:
         remove_surface(tables, row["id"])
+    for record in list(tables.all("agent")):
+        after = lifecycle.unreported(record, now) if _reporter(record) == (pid, start_time) else record
+        if after is not record:
+            tables.set("agent", after)
+            _print_status(tables, after)
+
+
+def _reporter(row: Row) -> Process:
+    return row.get("reporter_pid"), row.get("reporter_start_time")  # an earlier version's row lacks them
 
 
 def processes(tables: Tables) -> set[tuple[int, int | None]]:
     """Return (process id, start time) of every process that something hangs on."""
-    return {
-        (row["pid"], row["start_time"])
-        for kind in ("agent", "status", "surface")
-        for row in tables.all(kind)
-        if row["pid"] is not None
-    }
+    rows = [row for kind in ("agent", "status", "surface") for row in tables.all(kind)]
+    found = [(row["pid"], row["start_time"]) for row in rows] + [_reporter(row) for row in rows]
+    return {(pid, started) for pid, started in found if pid is not None}

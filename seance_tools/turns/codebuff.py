@@ -29,6 +29,7 @@ from seance_tools.turns.subagents import Subagents
 
 _REMEMBERED = 16  # ended runs whose late lines are known for what they are
 _OUT_OF_CREDITS = 402
+COULD_NOT = "the run came to no answer"  # how the rule begins by which such a turn ends
 _HEAD = 1024  # of a msg: more is never needed to know the line
 _STEP = re.compile(r"(?:Start|End) agent ((\S+) step \d+ \((\S+?)(?:\)| - Prompt: ).*)", re.DOTALL)
 _TOOL = re.compile(r"(\S{1,200}) (?:custom )?tool call & result")
@@ -266,7 +267,9 @@ class Codebuff(Turns):
             self._owed -= 1
         elif self.turn.turn_open:
             self._owed = 0
-            self._end(said.rule, retire=True)
+            # It may have been cancelled without a line of that; the save that follows tells if it failed.
+            failed = name(said.data, "outputType") == "error"
+            self._end(f"{COULD_NOT}, {said.rule}" if failed else said.rule, retire=True)
 
     def _ended_run(self, said: _Said) -> bool:
         """Take the end of one agent's run; returns whether it was the root's of the open turn."""
@@ -294,6 +297,7 @@ class Codebuff(Turns):
     def _client_failed(self, said: _Said) -> None:
         error = said.data.get("error")
         if not self.turn.turn_open:
+            self._owed = max(self._owed - 1, 0)  # the run that failed logs no finish after this
             return
         if not (isinstance(error, dict) and error.get("name") == "AbortError"):
             self._end(said.rule, message_of(error, "the run failed"), retire=True)

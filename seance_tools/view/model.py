@@ -82,8 +82,8 @@ class Frame(NamedTuple):
     rows: one for each line of the screen. places: what a click on each of them means. waiting: the status
     entries that need input, in order, hidden ones too. selected: number of the selected item, or None.
     target: the surface to jump to for the selection, which may be hidden in its workspace's line; or None.
-    sinces: the times whose ages are on the screen. height: lines of the list's part of the screen, which begins `offset` lines into the list. ui: the ui
-    state that the frame was made from.
+    sinces: the times whose ages are on the screen. height: lines of the list's part of the screen, which
+    begins `offset` lines into the list. ui: the ui state that the frame was made from.
     """
 
     rows: tuple[Row, ...]

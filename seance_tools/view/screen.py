@@ -209,7 +209,7 @@ def _block(workspace: Record, survey: Survey, ui: Ui, inner: Look, start: int) -
 
 def _surface(spot: Spot, survey: Survey) -> int | None:
     """Return the surface of the agent behind a status entry, None for a workspace and where none is known."""
-    status = survey.tables.get("status", *spot) if spot.key is not None else None
+    status = None if spot.key is None else survey.tables.get("status", spot.workspace_id, spot.key)
     agent = survey.agent(status) if status else None
     return agent["surface_id"] if agent else None
 

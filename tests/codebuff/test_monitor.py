@@ -71,6 +71,7 @@ def test_what_is_reported(stage: Stage) -> None:
     stage.broker.await_events("prompt-submit", "session-end")
     first, last = (request["params"] for request in stage.broker.requests)
     assert first.pop("pid") != terminal.pid
+    assert first.pop("reporter_pid") not in (terminal.pid, last["pid"])
     assert abs(first.pop("at") - time.time()) < 5
     assert first == {
         "agent": "codebuff",
@@ -195,12 +196,25 @@ def test_without_inotify_it_says_why_and_still_sees(stage: Stage) -> None:
     stage.program("bin/codebuff-wrapper", WRAPPER.replace("import sys\n", WITHOUT_INOTIFY, 1))
     with begin(stage) as terminal:
         root = f"{stage.path}/.config/manicode"
-        note = f"inotify cannot be loaded (import of inotify halted; None in sys.modules); looking at {root} every 2 s instead"
+        reason = "import of inotify halted; None in sys.modules"
+        note = f"inotify cannot be loaded ({reason}); looking at {root} every 2 s instead"
         eventually(lambda: stage.broker.notes() == [note])
         terminal.type("turn 1\n")
         stage.broker.await_events("prompt-submit", "stop", "prompt-submit", "stop")
         terminal.type("quit\n")
         terminal.wait()
+
+
+def test_modules_on_pythonpath_that_are_broken_do_not_keep_it_from_working(stage: Stage) -> None:
+    (stage.path / "broken").mkdir()
+    for name in ("ujson", "tomllib", "inotify"):
+        (stage.path / f"broken/{name}.py").write_text("raise RuntimeError('broken')\n")
+    stage.environ["PYTHONPATH"] = f"{stage.path}/broken:{stage.environ['PYTHONPATH']}"
+    with begin(stage) as terminal:
+        terminal.type("quit\n")
+        terminal.wait()
+    stage.broker.await_events("prompt-submit", "stop", "session-end")
+    assert stage.broker.notes() == []
 
 
 def test_two_sessions_in_one_project_do_not_light_each_other_up(stage: Stage) -> None:

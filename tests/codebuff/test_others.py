@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from seance_tools import client, names
 from tests.codebuff.conftest import STANDIN, WRAPPER, Stage
 from tests.support import eventually
 
@@ -234,3 +236,30 @@ def test_attaching_to_what_nobody_watches_in_a_place(stage: Stage) -> None:
             terminal.type("quit\n")
             terminal.wait()
         assert no_agent.status is None
+
+
+def test_a_session_whose_monitor_was_killed_is_unknown_until_it_is_adopted(
+    stage: Stage, start_broker: Callable[..., object], environ: dict[str, str]
+) -> None:
+    def row() -> dict[str, Any]:
+        with client.Connection(path, 2.0) as connection:
+            rows: list[dict[str, Any]] = connection.request("agent.list")["agents"]
+            return rows[0] if rows else {"state": "", "evidence": {}}
+
+    start_broker()
+    path = stage.environ["SEANCE_SOCKET_PATH"] = names.socket_path(environ)
+    stage.configure("[codebuff]\n" + TURNS)
+    with stage.terminal() as terminal:
+        terminal.expect("codebuff> ")
+        terminal.type("edit cart.py\n")
+        eventually(lambda: row()["state"] == "running")
+        assert attach(stage, "all").returncode == 1
+        os.kill(row()["reporter_pid"], 9)
+        eventually(lambda: row()["state"] == "unknown")
+        assert row()["evidence"]["rule"] == "its monitor has ended"
+        assert attach(stage, "all").stdout == f"Codebuff, process {terminal.pid}\n"
+        eventually(lambda: row()["state"] == "running")
+        assert attach(stage, "all").returncode == 1
+        terminal.type("\nquit\n")
+        terminal.wait()
+        eventually(lambda: row()["state"] == "")

@@ -128,3 +128,52 @@ def test_every_state_of_a_turn_has_an_event() -> None:
     lines = [{"type": "session.input"}, {"type": "session.exit"}]
     assert rules_of(AUTO, *lines[:1], form="poolside").verdict().event == "prompt-submit"
     assert rules_of(AUTO, *lines, form="poolside").verdict().event == "interrupt"
+
+
+def test_a_run_that_came_to_no_answer_is_not_said_to_have_finished() -> None:
+    rules = rules_of(TURNS, SENDING, {**FINISHED, "data": {"outputType": "error"}})
+    assert at(rules, 1.0) == ("interrupt", "log")
+    assert rules.turns
+    rules.turns.saved(Outcome("failed", "no network"), 1789376461.0)
+    assert rules.verdict()[:3] == ("error", "log", (("message", "no network"),))
+
+
+def pool(kind: str, second: int, **body: Any) -> dict[str, Any]:
+    stamp = f"2026-09-14T09:00:{second:02d}.000Z"
+    return {"type": kind, "step_id": "s", "timestamp": stamp, kind.replace(".", "_"): body}
+
+
+def test_a_tool_of_poolside_that_is_neither_allowed_nor_done_waits_for_the_person() -> None:
+    rules = rules_of(TURNS, pool("session.input", 1), form="poolside")
+    assert rules.turns
+    call = pool("tool_call.parsed", 2, id="t1", name="bash", args={"command": "make"})
+    for begin, answer in (
+        (100.0, pool("tool_call.approval", 40, id="t1", approved=True)),
+        (200.0, pool("tool_call.result", 50, id="t1")),
+    ):
+        assert rules.timeout(begin) is None
+        rules.turns.read(call)
+        running = at(rules, begin, written=True)
+        assert running[1] == "log"
+        assert rules.timeout(begin + 4.0) == 6.0
+        assert at(rules, begin + 9.9) == running
+        assert at(rules, begin + 10.0) == ("notification", "activity")
+        assert dict(rules.verdict().payload) == {"notification_type": "permission", "message": "running make"}
+        assert rules.timeout(begin + 10.0) is None
+        rules.turns.read(answer)
+        rules.turns.read(pool("tool_call.parsed", 51, id="t2", name="bash", args={}))
+        assert rules.verdict()[:2] == ("approval-response", "log")  # the next one has not waited yet
+        rules.turns.read(pool("tool_call.result", 52, id="t2"))
+        assert at(rules, begin + 50.0) == ("approval-response", "log")
+    rules.turns.read(pool("session.input", 59))
+    assert at(rules, 300.0) == ("prompt-submit", "log")
+
+
+def test_a_tool_of_poolside_that_is_allowed_may_take_its_time() -> None:
+    rules = rules_of(TURNS, pool("session.input", 1), form="poolside")
+    assert rules.turns
+    rules.turns.read(pool("tool_call.parsed", 2, id="t1", name="bash", args={}))
+    rules.turns.read(pool("tool_call.approval", 3, id="t1", approved=True))
+    assert at(rules, 1.0) == ("prompt-submit", "log")
+    assert rules.timeout(1.0) is None
+    assert at(rules, 3600.0) == ("prompt-submit", "log")

@@ -156,7 +156,7 @@ def test_every_signal_reaches_the_agent_once(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("shell", "file", "stopped", "continued", "status"),
     [
-        ("bash --noprofile --norc -i", "seance.bash", "Stopped", "__seance_command", "the-status-is 7"),
+        ("bash --noprofile --norc -i", "seance.bash", "Stopped", "codebuff-wrapper", "the-status-is 7"),
         ("dash -i", "seance.sh", "Stopped", "__seance_found", "the-status-is 7"),
         # zsh forgets the status of what was stopped in a function, fish that of whatever it resumes.
         ("zsh -f -i", "seance.zsh", "suspended", "continued", "the-status-is"),

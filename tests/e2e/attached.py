@@ -44,6 +44,11 @@ class Attached:
     def type(self, text: str) -> None:
         self._terminal.type(text)
 
+    def resize(self, columns: int, lines: int) -> None:
+        self._terminal.resize(lines, columns)
+        with self._lock:
+            self._screen.resize(lines, columns)
+
     def click(self, column: int, row: int) -> None:
         self.type(f"\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m")
 

@@ -157,6 +157,84 @@ def test_nothing_is_drawn_while_hidden_and_all_at_once_when_seen_again(
         eventually(lambda: f"step {number}" in person.screen(), 3.0, person.screen())
 
 
+def test_an_age_is_not_drawn_once_nobody_sees_it(two: tuple[Desk, str, str]) -> None:
+    desk, sidebar, agent = two
+    with Attached(desk, "shop"):
+        eventually(lambda: sessions_of_clients(desk))
+        report(desk, agent, "stop")
+        desk.sees(sidebar, "Idle")
+        hide_by_another_window(desk)
+        eventually(lambda: "wait-for" in children(desk, sidebar), 8.0)  # without a change of the broker's
+        before = written(desk, sidebar)
+        time.sleep(2.5)  # there is no condition for nothing to happen
+        assert written(desk, sidebar) - before == 0
+
+
+def test_a_switch_to_yet_another_window_draws_nothing(
+    two: tuple[Desk, str, str], environ: dict[str, str]
+) -> None:
+    desk, sidebar, _ = two
+    with Attached(desk, "shop") as person:
+        eventually(lambda: sessions_of_clients(desk))
+        hide_by_another_window(desk)
+        desk.tmux("new-window", "-t", "shop:", SHELL)
+
+        def waits() -> bool:
+            change(environ, str(os.urandom(4)))
+            return "wait-for" in children(desk, sidebar)
+
+        eventually(waits, 15.0)
+        change(environ, "not yet")
+        shown = desk.screen(sidebar)
+        for number in (1, 2, 1, 2):
+            desk.tmux("select-window", "-t", f"shop:{number}")
+            eventually(lambda: "wait-for" in children(desk, sidebar))
+        assert desk.screen(sidebar) == shown
+        show_the_window(desk)
+        eventually(lambda: "not yet" in person.screen(), 3.0, person.screen())
+
+
+def test_a_swapped_window_is_up_to_date_soon(two: tuple[Desk, str, str], environ: dict[str, str]) -> None:
+    desk, sidebar, _ = two
+    with Attached(desk, "shop") as person:
+        eventually(lambda: sessions_of_clients(desk))
+        hide_by_another_window(desk)
+
+        def waits() -> bool:
+            change(environ, str(os.urandom(4)))
+            return "wait-for" in children(desk, sidebar)
+
+        eventually(waits, 15.0)
+        change(environ, "swapped")
+        desk.tmux("swap-window", "-d", "-s", "shop:0", "-t", "shop:1")
+        eventually(lambda: "swapped" in person.screen(), 12.0, person.screen())
+
+
+def hooks(desk: Desk) -> str:
+    return desk.tmux("show-hooks", "-g") + desk.tmux("show-hooks", "-gw")
+
+
+def test_the_last_sidebar_takes_its_hooks_away(two: tuple[Desk, str, str], environ: dict[str, str]) -> None:
+    desk, sidebar, _ = two
+    desk.tmux("set-hook", "-g", "client-attached[3]", "display-message mine")
+    other = desk.split("docs", "seance-sidebar", 40)
+    with Attached(desk, "shop"):
+        eventually(lambda: sessions_of_clients(desk))
+        hide_by_another_window(desk)
+
+        def wait() -> bool:
+            change(environ, str(os.urandom(4)))
+            return all("wait-for" in children(desk, pane) for pane in (sidebar, other))
+
+        eventually(wait, 15.0)
+        desk.keys(sidebar, "q")
+        eventually(lambda: sidebar not in desk.tmux("list-panes", "-a", "-F", "#{pane_id}").split())
+        assert hooks(desk).count("[8731]") == 4
+        desk.tmux("kill-pane", "-t", other)
+        eventually(lambda: "8731" not in hooks(desk))
+        assert "mine" in hooks(desk)
+
+
 def test_on_a_detached_session_it_draws_for_whoever_captures_the_pane(
     two: tuple[Desk, str, str], environ: dict[str, str]
 ) -> None:
@@ -185,6 +263,12 @@ def test_no_child_waits_for_tmux_once_it_has_ended(
         waiting = [pid for pid in descendants(pid) if "wait-for" in command(pid)]
         desk.keys(sidebar, "q")
         eventually(lambda: not any("wait-for" in command(one) for one in waiting))
+
+
+def children(desk: Desk, pane: str) -> str:
+    """Return the command lines of the children of a pane's sidebar."""
+    pid = desk.tmux("display-message", "-p", "-t", pane, "#{pane_pid}")
+    return " ".join(command(child) for child in descendants(pid))
 
 
 def command(pid: str) -> str:

@@ -31,12 +31,20 @@ COUNTS = segment.count(["running", "idle", "running", None, "needs_input", "drea
         ("text", False, "◆1 ▶2 ⏸1 ?1"),
         ("text", True, "!1 >2 -1 ?1"),
         ("tmux", False, "#[fg=yellow]◆1#[default] #[fg=green]▶2#[default] ⏸1 ?1"),
-        ("{needs_input}/{running} {x}", False, "1/2 {x}"),
-        ("", False, "◆1 ▶2 ⏸1 ?1"),
+        ("{needs_input}/{running} }", False, "1/2 }"),
     ],
 )
 def test_forms(form: str, plain: bool, text: str) -> None:
     assert segment.segment(COUNTS, form, plain=plain) == text
+
+
+@pytest.mark.parametrize("form", ["bogus", "", "{x}", "{running} {idle", "{running}{}", "running"])
+def test_a_format_that_is_none_is_a_usage_error(environ: dict[str, str], form: str) -> None:
+    for options in (("statusline", "--format", form), ("--timeout", "1", "statusline", f"--format={form}")):
+        done = run(environ, *options)
+        assert (done.returncode, done.stdout) == (names.EXIT_USAGE, "")
+        assert done.stderr.startswith("seance-ctl: no such ")
+        assert done.stderr.count("\n") == 1
 
 
 def test_without_agents_it_is_empty() -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -193,6 +196,70 @@ def test_a_window_too_narrow_is_told_and_nothing_else(desk: Desk) -> None:
         person.type(PREFIX + "S")
         eventually(lambda: "Séance Tools: " in person.screen(), 3.0, person.screen())
         assert len(panes(desk, "shop")) == 1
+
+
+@pytest.mark.parametrize("by", ["hand", "client"])
+def test_in_a_window_of_another_size_the_layout_is_as_before_but_scaled(
+    shop: Desk, person: Attached, by: str
+) -> None:
+    def widths(target: str) -> list[int]:
+        return [int(line) for line in shop.tmux("list-panes", "-t", target, "-F", "#{pane_width}").split()]
+
+    shop.tmux("run-shell", str(SCRIPT))
+    before = widths("shop")
+    person.type(PREFIX + "S")
+    shop.sees(sidebar(shop, "shop"), "SÉANCE")
+    if by == "hand":
+        shop.tmux("resize-window", "-t", "shop", "-x", "180")
+    else:
+        person.resize(180, 30)
+    eventually(lambda: shop.tmux("display-message", "-p", "-t", "shop", "#{window_width}") == "180")
+    person.type(PREFIX + "S")
+    eventually(lambda: len(panes(shop, "shop")) == 3)
+    eventually(lambda: shop.tmux("display-message", "-p", "-t", "shop", "#{window_width}") == "180")
+    for now, then in zip(widths("shop"), before, strict=True):
+        assert abs(now - then - 30) <= 1, (before, widths("shop"))
+
+
+def test_it_does_not_open_where_a_pane_would_get_too_narrow(shop: Desk, person: Attached) -> None:
+    shop.tmux("run-shell", str(SCRIPT))
+    shop.split("shop", SHELL, 25)
+    before = layout(shop, "shop")
+    person.type(PREFIX + "S")
+    eventually(lambda: "too narrow for a sidebar" in person.screen(), 3.0, person.screen())
+    assert layout(shop, "shop") == before
+
+
+def test_two_keys_at_once_open_one(shop: Desk, person: Attached) -> None:
+    shop.tmux("run-shell", str(SCRIPT))
+    [first, *_] = panes(shop, "shop")
+    toggle = ["sh", str(SCRIPT.with_name("seance-tmux")), "toggle", first[0]]
+    socket = shop.tmux("display-message", "-p", "#{socket_path},#{pid},0")
+    environ = {**shop.environ, "TMUX": socket}
+    shop.tmux("set-option", "-w", "-t", "shop", "@seance-opening", str(os.getpid()))
+    subprocess.run(toggle, env=environ, check=True)  # the other one is at it
+    assert len(panes(shop, "shop")) == 3
+    shop.tmux("set-option", "-w", "-t", "shop", "@seance-opening", "4194305")  # no process has that number
+    both = [subprocess.Popen(toggle, env=environ) for _ in range(2)]
+    assert [process.wait(10) for process in both] == [0, 0]
+    assert len(panes(shop, "shop")) <= 4
+    assert shop.tmux("show-options", "-wqv", "-t", "shop", "@seance-opening") == ""
+    del person
+
+
+@pytest.mark.parametrize("how", ["run-shell", "source-file"])
+def test_any_directory_will_do(shop: Desk, person: Attached, tmp_path: Path, how: str) -> None:
+    directory = tmp_path / 'it\'s a #{pane_id} $HOME "dir"'
+    directory.mkdir()
+    for script in (SCRIPT, SCRIPT.with_name("seance-tmux")):
+        shutil.copy(script, directory)
+    path = str(directory / "seance.tmux")
+    quoted = "'" + path.replace("'", "'\\''").replace("#", "##") + "'"
+    shop.tmux(how, quoted if how == "run-shell" else path)
+    person.type(PREFIX + "S")
+    shop.sees(sidebar(shop, "shop"), "SÉANCE")
+    person.type(PREFIX + "S")
+    eventually(lambda: len(panes(shop, "shop")) == 3)
 
 
 def test_the_scripts_are_clean(need: Callable[[str], str]) -> None:

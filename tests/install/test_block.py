@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seance_tools.install import block
@@ -11,6 +11,7 @@ from seance_tools.install import block
 texts = st.text(alphabet='ab#="\n\r ', max_size=12)
 
 
+@settings(deadline=None)
 @given(texts)
 def test_what_was_added_goes_to_the_byte(text: str) -> None:
     after = block.add(text, "x = 1\n")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from seance_tools.install import entries, jsontext
 from tests.install.documents import documents
@@ -30,6 +30,7 @@ def without_empties(value: dict[str, Any]) -> dict[str, Any]:
     return {**rest, "hooks": hooks} if hooks else rest
 
 
+@settings(deadline=None)
 @given(documents())
 def test_nothing_else_changes_and_twice_is_once(document: tuple[str, Any]) -> None:
     text, value = document
@@ -47,6 +48,7 @@ def test_nothing_else_changes_and_twice_is_once(document: tuple[str, Any]) -> No
     assert list(grown["hooks"])[: len(before)] == list(before)
 
 
+@settings(deadline=None)
 @given(documents())
 def test_what_was_added_goes_to_the_byte(document: tuple[str, Any]) -> None:
     text, value = document
@@ -101,3 +103,15 @@ def test_what_hooks_cannot_be_put_into_is_refused(text: str, reason: str) -> Non
     assert str(caught.value) == reason
     with pytest.raises(ValueError, match="line"):
         entries.take_out(text, comments=True)
+
+
+def test_a_users_command_that_calls_us_among_other_things_is_his() -> None:
+    own = {"hooks": [{"type": "command", "command": "log.sh; exec seance-hook claude Stop"}]}
+    piped = {
+        "matcher": "x",
+        "hooks": [{"type": "command", "command": "tee /x | (exec seance-hook claude Stop) && play"}],
+    }
+    text = add(json.dumps({"hooks": {"Stop": [own, piped]}}, indent=2))
+    after = json.loads(text)["hooks"]["Stop"]
+    assert after[:2] == [own, piped]
+    assert len(after) == 3

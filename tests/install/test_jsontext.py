@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from seance_tools.install import jsontext
 from tests.install.documents import documents, values
 
 
+@settings(deadline=None)
 @given(documents(whole=values))
 def test_reads_whatever_is_json(document: tuple[str, Any]) -> None:
     text, value = document
@@ -23,6 +24,7 @@ def containers(node: jsontext.Node) -> list[jsontext.Node]:
     return found + [inner for item in node.items for inner in containers(item.node)]
 
 
+@settings(deadline=None)
 @given(documents(), st.data())
 def test_what_was_put_in_is_there_and_comes_out_to_the_byte(
     document: tuple[str, Any], data: st.DataObject
@@ -43,6 +45,7 @@ def test_what_was_put_in_is_there_and_comes_out_to_the_byte(
         assert back == text
 
 
+@settings(deadline=None)
 @given(documents(), st.data())
 def test_any_part_can_be_taken_out(document: tuple[str, Any], data: st.DataObject) -> None:
     text, _ = document

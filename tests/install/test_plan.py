@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from seance_tools.agents import AGENTS, BY_KEY
 from seance_tools.install import entries, jsontext, plan
@@ -120,6 +120,7 @@ def test_what_changed_meanwhile_stays(agent: str, home: dict[str, str]) -> None:
     assert path.read_bytes().decode() == DOCUMENTED[agent] + "\n"
 
 
+@settings(deadline=None)
 @given(documents())
 def test_json_files_come_back_to_the_byte(document: tuple[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as directory:
@@ -174,6 +175,17 @@ def test_a_read_only_file_is_refused(home: dict[str, str]) -> None:
     with pytest.raises(Refused, match="is read-only"):
         run("claude", home, install=True)
     assert path.read_text() == "{}"
+
+
+def test_a_status_line_of_ours_that_was_edited_is_left_alone(home: dict[str, str]) -> None:
+    path = target("antigravity", home, DOCUMENTED["antigravity"])
+    run("antigravity", home, install=True)
+    edited = path.read_text().replace("p=$(cat); ", "p=$(cat);  ")
+    path.write_text(edited)
+    for install in (True, False):
+        with pytest.raises(Refused, match="line 2: our command was edited"):
+            run("antigravity", home, install=install)
+    assert path.read_text() == edited
 
 
 @pytest.mark.parametrize("kind", ["directory", "fifo"])
@@ -259,3 +271,17 @@ def test_the_backup_and_the_file_are_whole_after_a_failure(
         run("claude", home, install=True)
     assert path.read_text() == '{"a": 1}'
     assert [each for each in path.parent.iterdir() if each != path and "backup" not in each.name] == []
+
+
+def test_uninstall_takes_the_file_behind_a_link_that_pointed_nowhere(
+    home: dict[str, str], tmp_path: Path
+) -> None:
+    real = tmp_path / "dotfiles" / "none.json"
+    real.parent.mkdir()
+    path = target("claude", home)
+    path.symlink_to(real)
+    run("claude", home, install=True)
+    assert real.exists()
+    run("claude", home, install=False)
+    assert path.is_symlink()
+    assert not real.exists()

@@ -16,7 +16,8 @@ setup_shell() {
     [ "$SHELL_NAME" != dash ] || SOURCE=". $ROOT/wrappers/$FILE"
     command -v "$SHELL_NAME" >/dev/null || need_not "$SHELL_NAME is not installed"
     export HOME=$DIR
-    unset SEANCE_COMMAND SEANCE_WRAPPED PYTHONHOME ENV BASH_ENV ZDOTDIR XDG_CONFIG_HOME XDG_DATA_HOME
+    unset SEANCE_COMMAND SEANCE_WRAPPED ENV BASH_ENV ZDOTDIR XDG_CONFIG_HOME XDG_DATA_HOME
+    unset "${!PYTHON@}"
     mkdir -p "$DIR/bin"
     PATH=$DIR/bin:/usr/bin:/bin
     program bin/codebuff 'echo "agent $# $*"; exit 9'
@@ -86,13 +87,54 @@ codebuff x; echo status $STATUS"
     expect 'agent 1 x' 'status 9'
 }
 
-survives_a_broken_pythonhome() {
+survives_what_breaks_python() {
     [ -x /usr/bin/python3 ] || need_not "no /usr/bin/python3"
-    program bin/codebuff-wrapper 'import sys; print(sys.argv[1:], flush=True)' /usr/bin/python3
-    export PYTHONHOME=/nonexistent
-    run typed "$SOURCE
+    program bin/codebuff-wrapper 'import sys; import ast; print(sys.argv[1:], flush=True)' /usr/bin/python3
+    mkdir "$DIR/broken"
+    echo 'print("site"); raise SystemExit(3)' >"$DIR/broken/sitecustomize.py"
+    echo 'raise RuntimeError("ast")' >"$DIR/broken/ast.py"
+    for setting in PYTHONHOME=/nonexistent "PYTHONPATH=$DIR/broken" PYTHONVERBOSE=1 PYTHONINSPECT=1; do
+        export "${setting?}"
+        run typed "$SOURCE
 codebuff 'a b' c"
-    expect "['a b', 'c']"
+        unset "${setting%%=*}"
+        expect "['a b', 'c']"
+    done
+}
+
+keeps_a_function_of_the_users() {
+    local function='codebuff() { echo mine "$@"; }'
+    [ "$SHELL_NAME" != fish ] || function='function codebuff; echo mine $argv; end'
+    run typed "$function
+$SOURCE
+$SOURCE
+codebuff x
+cb x"
+    expect 'mine x' 'wrapper cb 1 x'
+    [ "$SHELL_NAME" != dash ] || return 0 # it cannot tell whose a function is
+    run typed "$SOURCE
+$function
+$SOURCE
+codebuff x"
+    expect 'mine x'
+}
+
+# What is in the list of jobs when codebuff, and cb with its own name, are stopped.
+is_told_in_the_list_of_jobs() {
+    program bin/codebuff-wrapper 'echo "wrapper $SEANCE_COMMAND $*"; kill -STOP $$; echo "on $SEANCE_COMMAND"'
+    local fg='fg %codebuff'
+    [ "$SHELL_NAME" != fish ] || fg='fg'
+    cat >"$DIR/commands" <<EOF
+$SOURCE
+cb 'a b'
+jobs
+$fg
+echo done
+exit
+EOF
+    run bash -c "script -qec '$SHELL_COMMAND -i' /dev/null <'$DIR/commands' 2>&1 | tr -d '\r'"
+    [[ $output == *'wrapper cb a b'* ]]
+    [[ $output =~ [Ss]topped.*codebuff-wrapper.*'on cb' ]]
 }
 
 command_goes_past_it() {

@@ -12,7 +12,8 @@ setup() {
 @test "runs the wrapper of every agent" { runs_the_wrapper_of_every_agent; }
 @test "runs the agent without a wrapper" { runs_the_agent_without_a_wrapper; }
 @test "runs the agent when the interpreter is gone" { runs_the_agent_when_the_interpreter_is_gone; }
-@test "survives a broken pythonhome" { survives_a_broken_pythonhome; }
+@test "survives what breaks python" { survives_what_breaks_python; }
+@test "keeps a function of the user's" { keeps_a_function_of_the_users; }
 @test "command goes past it" { command_goes_past_it; }
 @test "is off in scripts" { is_off_in_scripts; }
 @test "keeps the status and prints nothing" { keeps_the_status_and_prints_nothing; }
@@ -21,3 +22,12 @@ setup() {
 @test "finds the programs of a checkout" { finds_the_programs_of_a_checkout; }
 @test "finds the programs of its prefix" { finds_the_programs_of_its_prefix; }
 @test "leaves programs on path alone" { leaves_programs_on_path_alone; }
+
+@test "is parsed whatever the options" {
+    for option in ignore_braces ignore_close_braces ksh_arrays sh_word_split null_glob no_unset err_exit; do
+        run typed "setopt $option
+$SOURCE
+codebuff 'a b' '*' || true"
+        expect 'wrapper codebuff 2 a b *'
+    done
+}

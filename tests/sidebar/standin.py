@@ -65,6 +65,12 @@ class Broker:
             for subscriber in self._subscribers:
                 subscriber.sendall(b"".join(lines))
 
+    def beat(self) -> None:
+        """Say that it lives."""
+        with self._lock:
+            for subscriber in self._subscribers:
+                subscriber.sendall(encode({"event": "heartbeat", "seq": self.seq}))
+
     def status(
         self, value: str, key: str = "claude-1", *, state: str = "running", workspace_id: int = 1
     ) -> None:

@@ -46,7 +46,7 @@ def test_it_goes_on_from_the_last_change_it_saw(shop: Broker, pane: Open) -> Non
     shop.open()
     eventually(lambda: "reconnecting" not in one.text(), 3.0)
     params = shop.requests[-1]["params"]
-    assert params == {"boot_id": "boot-1", "after_seq": seen}
+    assert params == {"boot_id": "boot-1", "after_seq": seen, "heartbeat": 60}
     assert "shop-api" in one.text()
 
 

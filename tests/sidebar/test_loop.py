@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from seance_tools.sidebar.loop import Loop
 from seance_tools.view import SECTIONS, Theme, themed
 from tests.sidebar.pane import Open, once
 from tests.sidebar.standin import Broker
@@ -196,6 +197,52 @@ def test_keys_that_come_in_pieces_and_noise(pane: Open) -> None:
         one.pump(0.05)
     one.shows("▌ ▶ Claude Code", 2.0)
     assert one.process.poll() is None
+
+
+@pytest.mark.usefixtures("shop")
+def test_escape_alone_is_a_key(pane: Open) -> None:
+    one = pane()
+    one.shows("Claude Code")
+    one.press("/nothing")
+    one.shows("Nothing matches.", 2.0)
+    one.press("\x1b")
+    one.shows("Claude Code", 1.0)
+
+
+@pytest.mark.usefixtures("shop")
+def test_what_is_pasted_is_no_key_but_a_text_to_filter_by(pane: Open) -> None:
+    one = pane()
+    one.shows("Claude Code")
+    assert b"\x1b[?2004h" in one.output
+    one.press("\x1b[200~q?s\x1b[201~/\x1b[200~qu\x1b[201~")
+    one.shows("/qu▏", 2.0)
+    assert one.process.poll() is None
+
+
+def test_while_hidden_no_broker_is_looked_for(standin: Broker) -> None:
+    loop = Loop(standin.path, Theme())
+    link = loop._link  # noqa: SLF001 - what it does when hidden cannot be seen on a screen
+
+    def connected() -> bool:
+        loop._jobs.deliver()  # noqa: SLF001
+        return link.connection is not None
+
+    eventually(connected)
+    standin.close()
+
+    def lost() -> bool:
+        if link.connection:
+            link.receive()
+        return link.connection is None
+
+    eventually(lost)
+    loop._hidden, loop._unsure, link.due, link.changed = True, False, 0.0, False  # noqa: SLF001
+    loop._follow_link()  # noqa: SLF001
+    assert link.due == 0.0
+    assert loop._timeout() is None  # noqa: SLF001
+    loop._hidden = False  # noqa: SLF001
+    loop._follow_link()  # noqa: SLF001
+    assert link.due is None
 
 
 def test_options_leave_out_sections() -> None:

@@ -103,6 +103,16 @@ def test_a_reader_that_has_seen_enough_is_no_fault(environ: dict[str, str]) -> N
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.usefixtures("shop")
+def test_a_full_disk_is_told(environ: dict[str, str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*SIDEBAR, "--once"], env=environ, stdout=full, stderr=subprocess.PIPE, timeout=30
+        )
+    assert done.returncode == names.EXIT_REFUSED
+    assert done.stderr == b"seance-sidebar: cannot write: No space left on device\n"
+
+
 @pytest.mark.parametrize(
     ("options", "code", "part"),
     [

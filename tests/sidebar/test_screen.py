@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
+import select
 import signal
 import socket
 import termios
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -35,7 +38,7 @@ def test_hostile_texts_send_nothing_of_their_own(shop: Broker, pane: Open) -> No
 
 def assert_only_ours(one: Pane) -> None:
     """Check that nothing but our own sequences and printable characters went to the terminal."""
-    ours = rb"\x1b\[(?:\d+;1H|K|\?(?:2026|1049|25|7|12|1000|1006)[hl]|H|2?J|[0-9;]*m|22;0;0t)"
+    ours = rb"\x1b\[(?:\d+;1H|K|\?(?:2026|1049|25|7|12|1000|1006|2004)[hl]|H|2?J|[0-9;]*m|22;0;0t)"
     rest = re.sub(ours, b"", one.output).decode()
     assert all(character.isprintable() for character in rest), sorted(
         {c for c in rest if not c.isprintable()}
@@ -126,6 +129,7 @@ def restored(one: Pane) -> None:
     assert termios.tcgetattr(one.slave) == one.before
     end = one.output[one.output.rindex(b"\x1b[?1006l") :]
     assert b"\x1b[?1000l" in end
+    assert one.output.rindex(b"\x1b[?2004l") > one.output.rindex(b"\x1b[?2004h")
     assert b"\x1b[?7h" in end
     assert b"\x1b[?25h" in end
     assert b"\x1b[?1049l" in end
@@ -151,6 +155,47 @@ def test_signals_that_end_it(pane: Open, number: signal.Signals) -> None:
     one.process.send_signal(number)
     assert one.ended(1.0) == 0
     restored(one)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_signals_end_it_though_the_terminal_has_stopped_reading(
+    shop: Broker, pane: Open, number: signal.Signals
+) -> None:
+    one = pane(size=(200, 100))
+    one.shows("Claude Code")
+    stop_reading(shop, one)
+    assert one.process.poll() is None
+    one.process.send_signal(number)
+    assert one.process.wait(1.0) == 0
+    assert termios.tcgetattr(one.slave) == one.before
+
+
+def stop_reading(shop: Broker, one: Pane) -> None:
+    """Make changes and read none of them, until the pseudo-terminal holds no more."""
+
+    for number in range(2, 50):
+        shop.workspace(f"workspace {number}", number)
+        shop.status("x" * 150, workspace_id=number)
+    poll = select.poll()
+    poll.register(one.slave, select.POLLOUT)
+    numbers = count()
+
+    def full() -> bool:
+        one.resize((150 + next(numbers) % 50, 100))  # draws everything anew
+        return not poll.poll(0)
+
+    eventually(full, 20.0)
+
+
+def test_a_terminal_that_reads_again_shows_the_last_state(shop: Broker, pane: Open) -> None:
+    one = pane(size=(200, 100))
+    one.shows("Claude Code")
+    stop_reading(shop, one)
+    one.resize((90, 40))
+    shop.workspace("the last one")
+    one.shows("the last one")
+    eventually(lambda: one.lines()[1] == " " + "─" * 88)
+    assert fcntl.fcntl(one.slave, fcntl.F_GETFL) & os.O_NONBLOCK == 0
 
 
 @pytest.mark.usefixtures("shop")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,14 @@ from hypothesis import strategies as st
 from seance_tools.sidebar.typed import Typed
 from seance_tools.view import Event
 
-NAMES = {"\x1b[A": "up", "\x1bOB": "down", "\x1b[5~": "page-up", "\r": "enter", "\x1b[[A": "f1"}
+NAMES = {
+    "\x1b": "escape",
+    "\x1b[A": "up",
+    "\x1bOB": "down",
+    "\x1b[5~": "page-up",
+    "\r": "enter",
+    "\x1b[[A": "f1",
+}
 PASTE = "\x1b[200~qé\r\x1b[A\x1b[201~"
 PARTS = [
     *NAMES,
@@ -31,7 +40,7 @@ def typed(*pieces: bytes) -> list[Event]:
 def test_any_split_gives_the_same_events(parts: list[str], cuts: list[int]) -> None:
     data = "".join(parts).encode()
     ends = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
-    pieces = [data[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+    pieces = [data[start:end] for start, end in pairwise(ends)]
     assert typed(*pieces) == typed(data) == typed(*(data[n : n + 1] for n in range(len(data))))
 
 

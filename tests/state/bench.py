@@ -31,6 +31,8 @@ class Bench:
         valid = methods.validate(method, params)
         if valid.get("pid"):
             valid["start_time"] = 5
+        if valid.get("reporter_pid"):
+            valid["reporter_start_time"] = 5
         given = Caller(valid.get("surface_id"), valid.get("workspace_id"), caller.place)
         return calls.call(self.tables, method, valid, Context(self.now, given))
 

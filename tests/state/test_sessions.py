@@ -115,7 +115,7 @@ def test_sessions_one_after_the_other_are_one_row_each_time(bench: Bench) -> Non
     for pid in (77, 78, 79):
         claude(bench, "UserPromptSubmit", pid=pid, session_id=f"s{pid}")
         assert states(bench) == {"claude-1": "running"}
-        sessions.process_ended(bench.tables, pid, 5)
+        sessions.process_ended(bench.tables, pid, 5, bench.now)
         assert states(bench) == {}
 
 
@@ -141,7 +141,7 @@ def test_an_agent_inside_its_like_leaves_the_outer_ones_state(bench: Bench) -> N
 def test_an_inner_agent_keeps_its_row_when_the_outer_one_goes(bench: Bench) -> None:
     claude(bench, "UserPromptSubmit", pid=77, session_id="outer")
     claude(bench, "UserPromptSubmit", pid=88, session_id="inner")
-    sessions.process_ended(bench.tables, 77, 5)
+    sessions.process_ended(bench.tables, 77, 5, bench.now)
     claude(bench, "Stop", pid=88, session_id="inner")
     assert states(bench) == {"claude-1-88": "idle"}
 
@@ -372,7 +372,7 @@ def test_a_row_of_an_earlier_version_is_taken_up(bench: Bench) -> None:
     sessions.expire(bench.tables, row["at"] + 60)
     assert claude(bench, "Stop", session_id="s1", at=row["at"] - 5)["state"] == "running"
     assert claude(bench, "Stop", session_id="s1")["state"] == "idle"
-    sessions.process_ended(bench.tables, 1, 1)
+    sessions.process_ended(bench.tables, 1, 1, bench.now)
     assert bench.call("agent.explain", agent="claude")["agents"][0]["explanation"]["rule"] == "stop"
 
 
@@ -394,3 +394,47 @@ def test_a_record_may_outlive_its_session(bench: Bench, monkeypatch: pytest.Monk
     bench.hook("prompt-submit", pane(1), agent="stays")
     bench.hook("session-end", pane(1), agent="stays")
     assert states(bench) == {"stays-1": "idle"}
+
+
+def test_nobody_knows_what_a_session_does_whose_monitor_has_ended(bench: Bench) -> None:
+    for event in ("prompt-submit", "stop"):
+        assert bench.hook(event, pane(1), pid=77, reporter_pid=78, source="log")["changed"]
+        assert {(77, 5), (78, 5)} <= sessions.processes(bench.tables)
+        bench.now += 9
+        sessions.process_ended(bench.tables, 78, 6, bench.now)
+        assert bench.only("agent")["state"] != "unknown"
+        sessions.process_ended(bench.tables, 78, 5, bench.now)
+        row = bench.only("agent")
+        assert (row["state"], row["inferred"], row["since"]) == ("unknown", True, bench.now)
+        assert row["evidence"]["rule"] == "its monitor has ended"
+        assert bench.only("status")["state"] == "unknown"
+    bench.hook("prompt-submit", pane(1), pid=77, reporter_pid=79, source="log")
+    sessions.process_ended(bench.tables, 78, 5, bench.now)  # another one has taken over
+    assert bench.only("agent")["state"] == "running"
+    bench.hook("prompt-submit", pane(1), pid=77)
+    sessions.process_ended(bench.tables, 79, 5, bench.now)  # the agent speaks for itself
+    assert bench.only("agent")["state"] == "running"
+
+
+def test_a_reporter_that_is_no_process_here_is_not_kept(bench: Bench) -> None:
+    bench.hook("prompt-submit", pane(1), pid=77, source="log")
+    row = bench.only("agent")
+    assert (row["reporter_pid"], row["reporter_start_time"]) == (None, None)
+    assert sessions.processes(bench.tables) == {(77, 5), (42, 99)}
+
+
+def test_a_session_that_is_seen_to_wait_goes_on_with_its_turn(bench: Bench) -> None:
+    bench.hook("prompt-submit", pane(1), agent="poolside", pid=77, source="log")
+    begun = bench.only("agent")["turn_since"]
+    bench.hook(
+        "pre-tool-use", pane(1), agent="poolside", pid=77, source="log", payload={"status": "running make"}
+    )
+    bench.now += 10
+    asked = {"notification_type": "permission", "message": "running make"}
+    bench.hook("notification", pane(1), agent="poolside", pid=77, source="activity", payload=asked)
+    row = bench.only("agent")
+    assert (row["state"], row["inferred"], row["needs"][0]["detail"]) == ("needs_input", True, "running make")
+    assert [note["kind"] for note in bench.tables.all("notification")] == ["needs_input"]
+    bench.hook("approval-response", pane(1), agent="poolside", pid=77, source="log")
+    row = bench.only("agent")
+    assert (row["state"], row["inferred"], row["turn_since"]) == ("running", False, begun)

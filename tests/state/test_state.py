@@ -119,10 +119,10 @@ def test_a_codebuff_session_from_start_to_end(bench: Bench) -> None:
 
 def test_a_session_ends_with_its_process_and_with_no_other(bench: Bench) -> None:
     bench.hook("prompt-submit", pane(1), pid=77)
-    sessions.process_ended(bench.tables, 77, 6)
+    sessions.process_ended(bench.tables, 77, 6, bench.now)
     assert bench.only("agent")["pid"] == 77
     assert (77, 5) in sessions.processes(bench.tables)
-    sessions.process_ended(bench.tables, 77, 5)
+    sessions.process_ended(bench.tables, 77, 5, bench.now)
     assert not list(bench.tables.all("status"))
 
 
@@ -130,7 +130,7 @@ def test_the_end_of_a_tmux_server_takes_all_its_surfaces(bench: Bench) -> None:
     bench.hook("prompt-submit", pane(1), pid=77)
     bench.hook("prompt-submit", pane(2, 1), pid=78)
     bench.call("workspace.set_status", workspace_id=50, key="k", value="x")
-    sessions.process_ended(bench.tables, 42, 99)
+    sessions.process_ended(bench.tables, 42, 99, bench.now)
     assert not list(bench.tables.all("agent"))
     assert bench.only("workspace")["id"] == 50
     assert bench.only("selection")["workspace_id"] == 50

@@ -173,3 +173,29 @@ def test_the_idle_are_folded_onto_one_line_unless_unfolded(shop: World) -> None:
     ui = ui._replace(expanded=frozenset({4}))
     assert " Workspace 4" in lines(shop.render((41, 60), ui))
     assert shop.press(["f"], ui)[0].folded is False
+
+
+@pytest.mark.parametrize("branch", ["", "main", "feature/" + "x" * 80])
+@pytest.mark.parametrize("size", range(8, 70, 3))
+def test_a_long_path_keeps_the_head_of_its_last_part_at_every_width(size: int, branch: str) -> None:
+    world = World()
+    world.do("workspace.set_status", workspace_id=1, key="k", value="x")
+    world.hook("claude", "stop", (1, 11))
+    world.update("surface", 11, cwd="/srv/" + "deep/" * 1500 + "invoices", branch=branch, dirty=True)
+    rows = [row for row in lines(world.render((size, 12))) if "⎇" in row or "…/" in row or "inv" in row]
+    assert len(rows) == 1
+    if not branch or size > 20:
+        assert "…/i" in rows[0] or " in" in rows[0]
+    if size > 14 + len(branch) * 9:
+        assert "…/invoices" in rows[0]
+    if branch and size > 11:
+        assert "*" in rows[0]
+
+
+@pytest.mark.parametrize("size", range(10, 60, 7))
+def test_a_long_branch_keeps_its_star(size: int) -> None:
+    world = World()
+    world.hook("claude", "stop", (1, 11))
+    world.update("surface", 11, cwd="", branch="feature/" + "x" * 80, dirty=True)
+    [row] = [row for row in lines(world.render((size, 12))) if "⎇" in row]
+    assert row.endswith("…*")

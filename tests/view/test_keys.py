@@ -215,3 +215,27 @@ def test_every_key_of_the_help_does_something(shop: World) -> None:
 def test_a_letter_that_moves_is_only_a_letter_in_a_filter(shop: World) -> None:
     assert shop.press([*"/jk ", "down"])[0].filter == "jk "
     assert shop.press([*"/jk ", "down"])[0].editing
+
+
+def test_in_compact_mode_enter_goes_to_what_n_chose() -> None:
+    world = World()
+    for surface in (11, 12, 13):
+        world.hook("claude", "approval-request" if surface != 11 else "stop", (1, surface), 50 - surface)
+    seen = set()
+    ui = Ui(compact=True)
+    for _ in range(2):
+        ui, command = world.press(["n", "enter"], ui)
+        assert command
+        assert command.method == "surface.focus"
+        seen.add(command.params["surface_id"])
+    assert seen == {12, 13}
+
+
+def test_a_paste_is_no_key_but_text_for_the_filter() -> None:
+    world = World()
+    world.do("workspace.set_status", workspace_id=1, key="k", value="x")
+    frame = world.render()
+    assert update(Ui(), Event("q", pasted=True), frame, NOW) == (Ui(), None)
+    ui = Ui(editing=True)
+    assert update(ui, Event("q", pasted=True), world.render(ui=ui), NOW)[0].filter == "q"
+    assert update(Ui(), Event("q"), frame, NOW)[1] == QUIT

@@ -15,7 +15,7 @@ setup_shell() {
     SOURCE="source $ROOT/wrappers/$FILE"
     [ "$SHELL_NAME" != dash ] || SOURCE=". $ROOT/wrappers/$FILE"
     command -v "$SHELL_NAME" >/dev/null || need_not "$SHELL_NAME is not installed"
-    export HOME=$DIR
+    export HOME=$DIR TERM=xterm-256color
     unset SEANCE_COMMAND SEANCE_WRAPPED ENV BASH_ENV ZDOTDIR XDG_CONFIG_HOME XDG_DATA_HOME
     unset "${!PYTHON@}"
     mkdir -p "$DIR/bin"

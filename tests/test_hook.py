@@ -68,9 +68,8 @@ class Hooks:
 
 
 @pytest.fixture(params=SHELLS, ids=" ".join)
-def hooks(request: pytest.FixtureRequest, tmp_path: Path) -> Hooks:
-    if not shutil.which(request.param[0]):
-        pytest.skip(f"{request.param[0]} is not installed")
+def hooks(request: pytest.FixtureRequest, tmp_path: Path, need: Callable[[str], str]) -> Hooks:
+    need(request.param[0])
     return Hooks(tmp_path, request.param)
 
 

@@ -1,171 +1,17 @@
 """AGENTS: the table of coding agents, one row each.
 
-Level 0: imports nothing. Shell functions, help and man pages are printed from this table; adding an agent
-is adding a row here and, where the agent loads something, a file in hooks/.
+Level 0: Shell functions, help and man pages are printed from this table; adding an agent is adding a row
+here, its event names in `agent_events` and, where the agent loads something, a file in hooks/.
 """
 
 from __future__ import annotations
+
+from seance_tools import agent_events
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# What agents call their events, and which of ours (lifecycle, TRANSITIONS) each is: a name of ours, or
-# conditions (member of the payload, its value, our name) of which the first that holds counts, and at last
-# what it is otherwise; "" is nothing to us. Our own names are understood from every agent without a row.
-_HOOKS = {  # the names of Claude Code, which many have taken over
-    "SessionStart": "session-start",
-    "UserPromptSubmit": "prompt-submit",
-    "PreToolUse": "pre-tool-use",
-    "PostToolUse": "post-tool-use",
-    "PostToolUseFailure": "post-tool-use",
-    "Notification": "notification",
-    "SubagentStart": "subagent-start",
-    "SubagentStop": "subagent-stop",
-    "Stop": "stop",
-    "StopFailure": "error",
-    "SessionEnd": "session-end",
-}
-_CLAUDE = {
-    **_HOOKS,
-    "PermissionRequest": "approval-request",
-    "PermissionDenied": "approval-response",
-    "Elicitation": "question",
-    "ElicitationResult": "approval-response",
-    "PreCompact": "compact-start",
-    "PostCompact": "compact-end",
-    "CwdChanged": "session-update",
-}
-_CODEX = {**_CLAUDE, "Interrupt": "interrupt", "agent-turn-complete": "stop", "notify": "stop"}
-_OPENCODE = {
-    "session.created": "session-start",
-    "session.updated": "session-update",
-    "session.deleted": "session-switch",
-    "session.status": (
-        ("status.type", "busy", "busy"),
-        ("status.type", "retry", "busy"),
-        ("status.type", "idle", "stop"),
-        "",
-    ),
-    "session.idle": "stop",
-    "session.error": (("error.name", "MessageAbortedError", "interrupt"), "error"),
-    "session.compacted": "compact-end",
-    "chat.message": "prompt-submit",
-    "tool.execute.before": "pre-tool-use",
-    "tool.execute.after": "post-tool-use",
-    "permission.asked": "approval-request",
-    "permission.updated": "approval-request",
-    "permission.replied": "approval-response",
-    "permission.v2.asked": "approval-request",
-    "permission.v2.replied": "approval-response",
-    "question.asked": "question",
-    "question.replied": "approval-response",
-    "question.rejected": "approval-response",
-    "question.v2.asked": "question",
-    "question.v2.replied": "approval-response",
-    "question.v2.rejected": "approval-response",
-    "server.instance.disposed": "session-end",
-    "dispose": "session-end",
-}
-_PI = {
-    "session_start": "session-start",
-    "agent_start": "prompt-submit",
-    "tool_execution_start": "pre-tool-use",
-    "tool_execution_end": "post-tool-use",
-    "agent_end": (
-        ("messages.-1.stopReason", "error", "error"),
-        ("messages.-1.stopReason", "aborted", "interrupt"),
-        "stop",
-    ),
-    "session_compact": "compact-end",
-    "session_shutdown": "session-end",
-}
-_VIBE = {"before_tool": "pre-tool-use", "after_tool": "post-tool-use", "post_agent_turn": "stop"}
-_HERMES = {
-    "on_session_start": "session-start",
-    "pre_llm_call": "prompt-submit",
-    "pre_tool_call": "pre-tool-use",
-    "post_tool_call": "post-tool-use",
-    "pre_approval_request": (("surface", "smart", ""), "approval-request"),  # smart: nobody is asked
-    "post_approval_response": (("surface", "smart", ""), "approval-response"),
-    "subagent_start": "subagent-start",
-    "subagent_stop": "subagent-stop",
-    "post_llm_call": "llm-complete",
-    "on_session_end": (("interrupted", True, "interrupt"), "stop"),  # of a turn, whatever its name says
-    "on_session_reset": "session-switch",
-    "on_session_finalize": "session-end",
-}
-_GEMINI = {
-    "SessionStart": "session-start",
-    "BeforeAgent": "prompt-submit",
-    "BeforeTool": "pre-tool-use",
-    "AfterTool": "post-tool-use",
-    "Notification": "notification",
-    "AfterAgent": "stop",
-    "SessionEnd": "session-end",
-}
-_CURSOR = {
-    "sessionStart": "session-start",
-    "beforeSubmitPrompt": "prompt-submit",
-    "preToolUse": "pre-tool-use",
-    "beforeShellExecution": "pre-tool-use",
-    "beforeMCPExecution": "pre-tool-use",
-    "beforeReadFile": "pre-tool-use",
-    "postToolUse": "post-tool-use",
-    "postToolUseFailure": "post-tool-use",
-    "afterShellExecution": "post-tool-use",
-    "afterMCPExecution": "post-tool-use",
-    "afterFileEdit": "post-tool-use",
-    "subagentStart": "subagent-start",
-    "subagentStop": "subagent-stop",
-    "stop": (("status", "error", "error"), ("status", "aborted", "interrupt"), "stop"),
-    "sessionEnd": "session-end",
-}
-_COPILOT = {  # without its permissionRequest, which comes before the policy even for what is allowed
-    **_HOOKS,
-    "sessionStart": "session-start",
-    "userPromptSubmitted": "prompt-submit",
-    "UserPromptSubmitted": "prompt-submit",
-    "preToolUse": "pre-tool-use",
-    "postToolUse": "post-tool-use",
-    "postToolUseFailure": "post-tool-use",
-    "subagentStart": "subagent-start",
-    "subagentStop": "subagent-stop",
-    "agentStop": "stop",
-    "errorOccurred": (("recoverable", True, ""), "error"),
-    "sessionEnd": "session-end",
-}
-_AMP = {
-    "session.start": "session-start",
-    "agent.start": "prompt-submit",
-    "tool.call": "pre-tool-use",
-    "tool.result": "post-tool-use",
-    "thread.state": (
-        ("thread.state", "awaiting-approval", "approval-request"),
-        ("thread.state", "running", "busy"),
-        ("thread.state", "idle", "stop"),
-        ("thread.state", "error", "error"),
-        "",
-    ),
-    "agent.end": (("status", "error", "error"), ("status", "cancelled", "interrupt"), "stop"),
-    "dispose": "session-end",
-}
-_GOOSE = {**_HOOKS, "BeforeShellExecution": "pre-tool-use", "AfterShellExecution": "post-tool-use"}
-_ANTIGRAVITY = {
-    "statusLine": (
-        ("tool_confirmation_pending", True, "approval-request"),
-        ("agent_state", "thinking", "busy"),
-        ("agent_state", "working", "busy"),
-        ("agent_state", "tool_use", "busy"),
-        ("agent_state", "idle", "stop"),
-        "",
-    ),
-    "PreInvocation": "busy",
-    "PreToolUse": "pre-tool-use",
-    "PostToolUse": "post-tool-use",
-    "Stop": "stop",
-}
-_AIDER = {"notifications-command": "stop", "notification": "stop"}  # all that it ever says: your turn
 _NOTHING: dict[str, str] = {}
 _HELP = ("--version", "-v", "--help", "-h")
 _NOT_CODEBUFF = (*_HELP, "login", "publish")
@@ -206,7 +52,7 @@ class Agent:
         clear_status_on_end: bool = True,
         has_notification_hook: bool = True,
         reply: str = "",
-        events: Mapping[str, object] = _HOOKS,
+        events: Mapping[str, object] = agent_events.HOOKS,
         layers: tuple[str, ...] = (),
         fields: Mapping[str, str] = _NOTHING,
         many_sessions: bool = False,
@@ -239,7 +85,7 @@ def _like_opencode(key: str, name: str, config: str) -> Agent:
         key,
         name,
         (key,),
-        events=_OPENCODE,
+        events=agent_events.OPENCODE,
         layers=("properties", "input", "output"),
         fields={"message": "status.message message title"},
         many_sessions=True,
@@ -288,7 +134,7 @@ AGENTS = (
         "Claude Code",
         ("claude",),
         not_sessions=(*_HELP, *_MANAGE),
-        events=_CLAUDE,
+        events=agent_events.CLAUDE,
         install=("json", "CLAUDE_CONFIG_DIR|.claude", "settings.json"),
         launch="--settings",
     ),
@@ -296,7 +142,7 @@ AGENTS = (
         "codex",
         "Codex",
         ("codex",),
-        events=_CODEX,
+        events=agent_events.CODEX,
         reply='{"continue":true}',
         install=("json", "CODEX_HOME|.codex", "hooks.json"),
     ),
@@ -307,7 +153,7 @@ AGENTS = (
         "pi",
         "Pi",
         ("pi",),
-        events=_PI,
+        events=agent_events.PI,
         fields={"last_message": "messages.-1.content.-1.text", "error": "messages.-1.errorMessage"},
         install=("file", "PI_CODING_AGENT_DIR|.pi/agent", "extensions/seance-tools.ts"),
     ),
@@ -315,7 +161,7 @@ AGENTS = (
         "vibe",
         "Mistral Vibe",
         ("vibe",),
-        events=_VIBE,
+        events=agent_events.VIBE,
         has_notification_hook=False,
         tells_prompts=False,
         install=("block", "VIBE_HOME|.vibe", "hooks.toml"),
@@ -324,19 +170,31 @@ AGENTS = (
         "hermes",
         "Hermes",
         ("hermes",),
-        events=_HERMES,
+        events=agent_events.HERMES,
         layers=("extra",),
         fields={"message": "command description"},
         many_sessions=True,
         install=("folder", "HERMES_HOME|.hermes", "plugins/seance-tools"),
     ),
-    Agent("gemini", "Gemini CLI", ("gemini",), events=_GEMINI, install=("json", "|.gemini", "settings.json")),
-    Agent("qwen", "Qwen Code", ("qwen",), events=_CLAUDE, install=("json", "|.qwen", "settings.json")),
+    Agent(
+        "gemini",
+        "Gemini CLI",
+        ("gemini",),
+        events=agent_events.GEMINI,
+        install=("json", "|.gemini", "settings.json"),
+    ),
+    Agent(
+        "qwen",
+        "Qwen Code",
+        ("qwen",),
+        events=agent_events.CLAUDE,
+        install=("json", "|.qwen", "settings.json"),
+    ),
     Agent(
         "cursor",
         "Cursor CLI",
         ("cursor-agent",),
-        events=_CURSOR,
+        events=agent_events.CURSOR,
         has_notification_hook=False,
         install=("json", "|.cursor", "hooks.json"),
     ),
@@ -344,14 +202,14 @@ AGENTS = (
         "copilot",
         "Copilot CLI",
         ("copilot",),
-        events=_COPILOT,
+        events=agent_events.COPILOT,
         install=("file", "COPILOT_HOME|.copilot", "hooks/seance-tools.json"),
     ),
     Agent(
         "amp",
         "Amp",
         ("amp",),
-        events=_AMP,
+        events=agent_events.AMP,
         fields={"message": "", "error": ""},  # its `message` is the prompt
         many_sessions=True,
         install=("file", "XDG_CONFIG_HOME/amp|.config/amp", "plugins/seance-tools.ts"),
@@ -360,7 +218,7 @@ AGENTS = (
         "goose",
         "Goose",
         ("goose",),
-        events=_GOOSE,
+        events=agent_events.GOOSE,
         has_notification_hook=False,
         # other agents use ~/.agents too: that it is there does not tell of Goose
         install=("folder", "|.config/goose", "../../.agents/plugins/seance-tools"),
@@ -369,14 +227,14 @@ AGENTS = (
         "antigravity",
         "Antigravity",
         ("agy",),
-        events=_ANTIGRAVITY,
+        events=agent_events.ANTIGRAVITY,
         install=("statusline", "|.gemini/antigravity-cli", "settings.json"),
     ),
     Agent(
         "aider",
         "Aider",
         ("aider",),
-        events=_AIDER,
+        events=agent_events.AIDER,
         tells_prompts=False,
         install=("block", "|.aider", "../.aider.conf.yml"),
     ),

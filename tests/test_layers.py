@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "seance_tools"
 # Lowest first. A level's modules may not import each other, except in the core, where the order of this
 # list counts; parts of one package (state, view, broker, ctl) may.
-NAMES = ("names", "agents")
+NAMES = ("names", "agent_events", "agents")
 CORE = (
     "text",
     "wire",
@@ -96,6 +96,8 @@ def test_level_0_imports_os_and_sys_only(name: str) -> None:
         "__future__.annotations",
         "collections.abc",
         "collections.abc.Mapping",
+        "seance_tools",
+        *(f"seance_tools.{lower}" for lower in NAMES[: NAMES.index(name)]),
     }
 
 

@@ -41,6 +41,8 @@ class Core:
         self.notes: list[str] = []  # what else the person should know
         self.spool: Row = {}  # what the intake tells of itself
         self.clients = 0  # connections; the server counts them
+        self.audience = 0  # subscribers; the server counts them
+        self.on_audience: set[Callable[[], None]] = set()  # called when the first comes, or the last goes
         self.started = time.time()
         self.counters = dict.fromkeys(("requests", "refused", "faults", "slow_consumers"), 0)
         self._watched: dict[tuple[int, int | None], int] = {}

@@ -15,6 +15,7 @@ import uuid
 import click
 
 from seance_tools import __version__, names
+from seance_tools.broker.companions import COMPANIONS
 from seance_tools.broker.core import Core
 from seance_tools.broker.intake import Intake
 from seance_tools.broker.server import Server
@@ -146,6 +147,9 @@ async def _run(place: Place, ready: int | None) -> None:
     server.start()
     loop.call_soon(core.watch_config)
     loop.call_soon(intake.watch)
+    companions = [companion(core) for companion in COMPANIONS]
+    for companion in companions:
+        loop.call_soon(companion.start)
     log.info("serving at %s, version %s", place.path, __version__)
     if ready is not None:
         os.write(ready, b"serving")
@@ -155,5 +159,7 @@ async def _run(place: Place, ready: int | None) -> None:
     place.withdraw()
     server.stop()
     await intake.stop()
+    for companion in companions:
+        await companion.stop()
     core.stop()
     log.info("stopped after %.0f s", time.monotonic() - began)

@@ -65,7 +65,7 @@ class Connection(asyncio.Protocol):
         """Forget the client."""
         self.server.connections.discard(self)
         self.server.core.clients = len(self.server.connections)
-        self.server.subscribers.discard(self)
+        self.server.leave(self)
         for answer in self._pending:
             answer.abandon()
         for timer in (self._half_line, self._heartbeat, self._lag):
@@ -190,7 +190,7 @@ class Connection(asyncio.Protocol):
         """
         self.server.core.counters["slow_consumers"] += 1
         self.queue = None
-        self.server.subscribers.discard(self)
+        self.server.leave(self)
         if not self._answers:
             self._transport.write(wire.encode({"event": "slow_consumer"}))
         self._transport.close()
@@ -260,7 +260,7 @@ class Connection(asyncio.Protocol):
         result, missed = initial(core.feed, core.tables, params)
         self.queue = Queue(params["topics"] or TOPICS)
         self.queue.replay(missed)
-        self.server.subscribers.add(self)
+        self.server.join(self)
         if self._heartbeat:
             self._heartbeat.cancel()
             self._heartbeat = None
@@ -310,6 +310,22 @@ class Server:
         self._socket.close()
         for connection in list(self.connections):
             connection._transport.abort()  # noqa: SLF001 - the server owns its connections
+
+    def join(self, subscriber: Connection) -> None:
+        """Pass events on to a connection from now on."""
+        self.subscribers.add(subscriber)
+        self._count_audience()
+
+    def leave(self, subscriber: Connection) -> None:
+        """Pass events on to a connection no longer."""
+        self.subscribers.discard(subscriber)
+        self._count_audience()
+
+    def _count_audience(self) -> None:
+        before, self.core.audience = self.core.audience, len(self.subscribers)
+        if bool(before) != bool(self.core.audience):
+            for heard in list(self.core.on_audience):
+                heard()
 
     def publish(self, events: list[Event]) -> None:
         """Pass events on to every subscriber."""

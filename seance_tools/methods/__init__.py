@@ -12,7 +12,8 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from seance_tools.methods.params import LEVELS, NAME, REQUIRED, STATES, TEXT, Param
-from seance_tools.methods.table import METHODS, Method
+from seance_tools.methods.row import Method
+from seance_tools.methods.table import METHODS
 from seance_tools.text import clean
 from seance_tools.wire import WireError
 

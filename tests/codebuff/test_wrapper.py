@@ -23,6 +23,7 @@ WRAPPERS = Path(__file__).parent.parent.parent / "wrappers"
 ALLOWED = {
     "__future__",
     "seance_tools",
+    "seance_tools.agent_events",
     "seance_tools.agents",
     "seance_tools.child",
     "seance_tools.codebuff",

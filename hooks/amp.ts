@@ -1,14 +1,16 @@
-// Tells Séance Tools what Amp is doing (seance-tools). `seance-ctl uninstall amp` removes this file.
+// seance-tools: tells Séance Tools what Amp is doing; `seance-ctl uninstall amp` removes this file.
 // It prints nothing and never makes the agent wait; where no broker runs it does nothing.
-import { readFile, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-
 const AGENT = "amp";
 
-// --- begin shared: report
+// --- begin generated: plugin-report
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+
 const PLACES = {
   Workspace: "SEANCE_WORKSPACE_ID",
   Surface: "SEANCE_SURFACE_ID",
+  Host: "SEANCE_HOST",
   Tmux: "TMUX",
   Pane: "TMUX_PANE",
   Kitty: "KITTY_LISTEN_ON",
@@ -21,23 +23,24 @@ const PLACES = {
   "Screen-Window": "WINDOW",
 };
 const MOST = 512; // files that wait for a broker; what is more is dropped
-const LONGEST = 4096; // characters of a text in a payload
+const LONGEST = 4097; // characters of a text in a payload: one more than the broker keeps, which marks its cut
+const LONGEST_WAIT = 300; // milliseconds
 let count = 0;
 let last = 0;
 let written = Promise.resolve();
 
 function spool() {
-  const { SEANCE_SOCKET_PATH: given = "", XDG_RUNTIME_DIR: run = "", HOME: home = "" } = process.env;
-  if (given) return join(dirname(given.startsWith("~/") ? home + given.slice(1) : given), "spool");
-  return run.startsWith("/") ? join(run, "seance", "spool") : join(home, ".seance", "spool");
+  const { SEANCE_SOCKET_PATH: given = "", XDG_RUNTIME_DIR: run = "" } = process.env;
+  if (given) return join(dirname(given.startsWith("~/") ? homedir() + given.slice(1) : given), "spool");
+  return run.startsWith("/") ? join(run, "seance", "spool") : join(homedir(), ".seance", "spool");
 }
 
 async function header(event, at) {
   const lines = [`Agent: ${AGENT}`, `Event: ${event}`, `At: ${at / 1000}`];
   for (const [name, variable] of Object.entries(PLACES)) {
     const value = process.env[variable] ?? "";
-    // eslint-disable-next-line no-control-regex
-    if (value && !/[\x00-\x1f\x7f]/.test(value)) lines.push(`${name}: ${value}`);
+    const wanted = ["Workspace", "Surface"].includes(name) ? /^[0-9]+$/ : /^[^\x00-\x1f\x7f]+$/;
+    if (wanted.test(value)) lines.push(`${name}: ${value}`);
   }
   // Behind the name, which may hold anything: 4 is the session, 5 the terminal, 20 the start
   const fields = (await readFile("/proc/self/stat", "utf8")).replace(/^.*\) /s, "").split(" ");
@@ -63,32 +66,49 @@ function now() {
 
 // Leave one event in the broker's spool, in order, while the agent goes on. See seance-hook(1).
 function report(event, payload) {
-  try {
+  attempt(() => {
     const cut = (_, value) => (typeof value === "string" ? value.slice(0, LONGEST) : value);
     const text = JSON.stringify(payload ?? {}, cut);
     const at = now();
     written = written.then(() => write(event, at, text)).catch(() => {}); // no broker, no report
+  });
+}
+
+// Call something that may fail, as where this release of the agent has other ways.
+function attempt(something) {
+  try {
+    something();
   } catch {
     // Whatever it is, the agent must not notice
   }
 }
-// --- end shared
+
+// Wait for the reports, since the agent is about to end; no longer than a hook may take.
+function finish() {
+  const late = new Promise((done) => setTimeout(done, LONGEST_WAIT).unref?.());
+  return Promise.race([written, late]);
+}
+// --- end generated
 
 const threadOf = (event) => ({ id: event?.thread?.id, state: event?.thread?.state });
 
 // Not tool.call: its answer decides whether the tool may run.
 export default (amp) => {
   const tell = (name, payload) =>
-    amp.on(name, (event) => {
-      report(name, { thread: threadOf(event), ...payload(event ?? {}) });
-    });
+    attempt(() =>
+      amp.on(name, (event) => {
+        attempt(() => report(name, { thread: threadOf(event), ...payload(event ?? {}) }));
+      }),
+    );
   tell("session.start", () => ({}));
   tell("agent.start", () => ({}));
   tell("tool.result", ({ toolUseID, tool, input, status }) => ({ toolUseID, tool, input, status }));
   tell("thread.state", () => ({}));
   tell("agent.end", ({ status }) => ({ status }));
-  amp.onDispose?.(async () => {
-    report("dispose");
-    await written; // the agent is about to end
-  });
+  attempt(() =>
+    amp.onDispose?.(async () => {
+      report("dispose");
+      await finish();
+    }),
+  );
 };

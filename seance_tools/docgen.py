@@ -24,7 +24,7 @@ from seance_tools.view import ASCII, KEYS, UNICODE
 from seance_tools.wire import ERROR_CODES
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = ("wrappers", "man", "bin")
+FOLDERS = ("wrappers", "man", "bin", "hooks")
 _PART = re.compile(
     r"(?P<begin>^.*--- begin generated: (?P<name>[a-z-]+).*\n)(?:.*\n)*?(?P<end>^.*--- end generated.*$)",
     re.M,
@@ -143,6 +143,32 @@ def places() -> str:
     return "".join(f'        add {header} "${{{variable}-}}"\n' for header, variable in rows)
 
 
+def _headers() -> dict[str, str]:
+    return {"Workspace": "SEANCE_WORKSPACE_ID", "Surface": "SEANCE_SURFACE_ID", **names.PLACE_HEADERS}
+
+
+def plugin_places() -> str:
+    """Return the variables that tell the pane, by their headers, for a plugin in Python."""
+    rows = "".join(f'    "{header}": "{variable}",\n' for header, variable in _headers().items())
+    return f"PLACES = {{\n{rows}}}\n"
+
+
+def plugin_report() -> str:
+    """Return how a plugin in JavaScript reports: its host loads one file, so each has it."""
+    rows = "".join(
+        f'  {json.dumps(header) if "-" in header else header}: "{variable}",\n'
+        for header, variable in _headers().items()
+    )
+    imports, blank, rest = (ROOT / "hooks" / "report.js").read_text().partition("\n\n")
+    return f"{imports}{blank}const PLACES = {{\n{rows}}};\n{rest}"
+
+
+def shell_places() -> str:
+    """Return the shell functions' lines that report those variables: bash, zsh and fish read them alike."""
+    rows = names.PLACE_HEADERS.items()
+    return "".join(f"    __seance_place {header} {variable}\n" for header, variable in rows)
+
+
 def agent_pids() -> str:
     """Return seance-hook's lines that report an agent's process as its wrapper tells it."""
     keys = [agent.key for agent in AGENTS if agent.log_root]
@@ -168,7 +194,10 @@ PARTS: dict[str, Callable[[], str]] = {
     "states": states,
     "replies": replies,
     "places": places,
+    "shell-places": shell_places,
     "agent-pids": agent_pids,
+    "plugin-places": plugin_places,
+    "plugin-report": plugin_report,
     "spool-headers": spool_headers,
 }
 
@@ -182,6 +211,8 @@ def main() -> None:
     """Run `python -m seance_tools.docgen [--check]`."""
     stale = []
     for path in (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.is_file()):
+        if "__pycache__" in path.parts:
+            continue
         text = path.read_text()
         wanted = renew(text, PARTS)
         if wanted != text:

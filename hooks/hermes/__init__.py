@@ -1,4 +1,5 @@
-"""Tells Séance Tools what Hermes is doing (seance-tools). `seance-ctl uninstall hermes` removes this folder.
+# seance-tools: tells Séance Tools what Hermes is doing; `seance-ctl uninstall hermes` removes this folder.
+"""Tells Séance Tools what Hermes is doing.
 
 It prints nothing and leaves one small file an event; where no broker runs it does nothing.
 """
@@ -14,9 +15,11 @@ from collections.abc import Callable
 from typing import Any
 
 AGENT = "hermes"
+# --- begin generated: plugin-places
 PLACES = {
     "Workspace": "SEANCE_WORKSPACE_ID",
     "Surface": "SEANCE_SURFACE_ID",
+    "Host": "SEANCE_HOST",
     "Tmux": "TMUX",
     "Pane": "TMUX_PANE",
     "Kitty": "KITTY_LISTEN_ON",
@@ -28,6 +31,7 @@ PLACES = {
     "Screen": "STY",
     "Screen-Window": "WINDOW",
 }
+# --- end generated
 # What each hook is told and we pass on; the rest may be large and is nobody's business.
 EVENTS = {
     "on_session_start": (),
@@ -44,7 +48,7 @@ EVENTS = {
     "on_session_finalize": ("reason",),
 }
 MOST = 512  # files that wait for a broker; what is more is dropped
-LONGEST = 4096  # characters of a text
+LONGEST = 4097  # characters of a text: one more than the broker keeps, which marks its cut
 _count = itertools.count()
 
 
@@ -52,8 +56,8 @@ def _spool() -> str:
     given = os.environ.get("SEANCE_SOCKET_PATH", "")
     if given:
         return os.path.join(os.path.dirname(os.path.expanduser(given)), "spool")
-    run, home = os.environ.get("XDG_RUNTIME_DIR", ""), os.environ.get("HOME", "")
-    base = os.path.join(run, "seance") if run.startswith("/") else os.path.join(home, ".seance")
+    run = os.environ.get("XDG_RUNTIME_DIR", "")
+    base = os.path.join(run, "seance") if run.startswith("/") else os.path.expanduser("~/.seance")
     return os.path.join(base, "spool")
 
 
@@ -61,7 +65,8 @@ def _header(event: str) -> str:
     lines = [f"Agent: {AGENT}", f"Event: {event}", f"At: {time.time()}"]
     for name, variable in PLACES.items():
         value = os.environ.get(variable, "")
-        if value and value.isprintable():
+        wanted = str.isdecimal if name in ("Workspace", "Surface") else str.isprintable
+        if value and wanted(value):
             lines.append(f"{name}: {value}")
     with open("/proc/self/stat", encoding="utf-8", errors="replace") as file:
         fields = file.read().rpartition(") ")[2].split()

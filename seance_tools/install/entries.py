@@ -17,7 +17,7 @@ def is_ours(entry: Any) -> bool:
     """Return whether an entry is ours: by its command, or because all the hooks in it are."""
     if not isinstance(entry, dict):
         return False
-    command = entry.get("command")
+    command = entry.get("command", entry.get("bash"))  # Copilot names the shell
     if isinstance(command, str) and _OURS.fullmatch(command):
         return True
     inner = entry.get(HOOKS)
@@ -29,76 +29,87 @@ def add(text: str, template: dict[str, Any], *, comments: bool) -> str:
 
     Raises ValueError, with the line, where the text is not what the agent could read.
     """
-    before = _checked(text, comments=comments).value
+    before = _checked(text, template, comments=comments).value
     wanted: dict[str, list[Any]] = template[HOOKS]
     stale = {event for event, mine in ours(before).items() if mine != wanted.get(event)}
-    result = _without(text, stale)
+    kept = {event: rows for event, rows in before.get(HOOKS, {}).items() if event in wanted}
+    result = _without(text, stale, kept)
     for key, value in template.items():
         root = jsontext.scan(result)
         member = root.find(key)
         if member is None:
             result = jsontext.insert(result, root, value, key)
         elif key == HOOKS:
-            result = _completed(result, wanted)
+            result = _completed(result, member.node.start, wanted)
     _check_others(before, jsontext.scan(result).value, {key for key in template if key not in before})
     return result
 
 
-def _completed(text: str, wanted: dict[str, list[Any]]) -> str:
-    present = ours(jsontext.scan(text).value)
+def _completed(text: str, start: int, wanted: dict[str, list[Any]]) -> str:
+    """Return `text` with what is missing of ours; start: where its hooks are."""
+    hooks = jsontext.part(text, start)
+    present = ours({HOOKS: hooks.value})
     for event, entries in wanted.items():
         if event in present:
             continue
-        hooks = jsontext.scan(text).find(HOOKS)
-        assert hooks
-        member = hooks.node.find(event)
-        if member is None:
-            text = jsontext.insert(text, hooks.node, entries, event)
-            continue
-        for entry in entries:
-            hooks = jsontext.scan(text).find(HOOKS)
-            assert hooks
-            member = hooks.node.find(event)
-            assert member
-            text = jsontext.insert(text, member.node, entry)
+        if hooks.find(event) is None:
+            text = jsontext.insert(text, hooks, entries, event)
+        else:
+            for entry in entries:
+                array = jsontext.part(text, start).find(event)
+                assert array
+                text = jsontext.insert(text, array.node, entry)
+        hooks = jsontext.part(text, start)
     return text
 
 
-def take_out(text: str, *, comments: bool) -> str:
-    """Return `text` without our hooks, and without the arrays and objects that held nothing else.
+def take_out(text: str, template: dict[str, Any], original: dict[str, Any] | None, *, comments: bool) -> str:
+    """Return `text` without our hooks, and without what was put in only to hold them.
 
-    Raises ValueError as `add` does.
+    original: the file's value before us, None where nobody knows: then arrays and objects go that held
+    nothing else. Raises ValueError as `add` does.
     """
-    before = _checked(text, comments=comments).value
-    result = _without(text, set(ours(before)))
-    _check_others(before, jsontext.scan(result).value, set())
+    before = _checked(text, template, comments=comments).value
+    result = _without(text, set(ours(before)), (original or {}).get(HOOKS))
+    put_in = {key for key in template if key != HOOKS and original is not None and key not in original}
+    if not jsontext.scan(result).value.get(HOOKS):  # what is left of hooks would need them
+        for key in put_in:
+            root = jsontext.scan(result)
+            index = next((i for i, item in enumerate(root.items) if item.key == key), None)
+            if index is not None and root.items[index].node.value == template[key]:
+                result = jsontext.remove(result, root, index)
+    after = {key: before[key] for key in put_in if key in before} | jsontext.scan(result).value
+    _check_others(before, after, set())
     return result
 
 
-def _without(text: str, events: set[str]) -> str:
-    """Return `text` without our hooks for these events."""
-    while True:
-        root = jsontext.scan(text)
-        place = _first_of_ours(root, events)
+def _without(text: str, events: set[str], kept: Any) -> str:
+    """Return `text` without our hooks for these events.
+
+    kept: the hooks that there were before us; what they name stays, even if it is empty now.
+    """
+    member = jsontext.scan(text).find(HOOKS) if events else None
+    while member:
+        hooks = jsontext.part(text, member.node.start)
+        place = _first_of_ours(hooks, events, kept if isinstance(kept, dict) else {})
         if place is None:
-            return text
+            break
+        if place[0] is hooks and len(hooks.items) == 1 and kept is None:
+            root = jsontext.scan(text)
+            return jsontext.remove(
+                text, root, next(i for i, item in enumerate(root.items) if item.key == HOOKS)
+            )
         text = jsontext.remove(text, *place)
+    return text
 
 
-def _first_of_ours(root: Node, events: set[str]) -> tuple[Node, int] | None:
+def _first_of_ours(hooks: Node, events: set[str], kept: dict[str, Any]) -> tuple[Node, int] | None:
     """Return the container and the index of what has to go first."""
-    for place, member in enumerate(root.items):
-        if member.key != HOOKS or member is not root.find(HOOKS):
-            continue
-        for index, event in enumerate(member.node.items):
-            if event.key not in events:
-                continue
-            found = _in_event(event.node)
-            if found is None:
-                continue
-            if len(found[0].items) > 1 or found[0] is not event.node:
-                return found
-            return (root, place) if len(member.node.items) == 1 else (member.node, index)
+    for index, event in enumerate(hooks.items):
+        found = _in_event(event.node) if event.key in events else None
+        if found:
+            emptied = found[0] is event.node and len(event.node.items) == 1
+            return (hooks, index) if emptied and event.key not in kept else found
     return None
 
 
@@ -136,18 +147,20 @@ def _parted(entry: Any) -> tuple[Any, Any]:
     return {**entry, HOOKS: mine}, {**entry, HOOKS: [hook for hook in inner if not is_ours(hook)]}
 
 
-def _checked(text: str, *, comments: bool) -> Node:
+def _checked(text: str, template: dict[str, Any], *, comments: bool) -> Node:
     """Return the scanned text. Raises ValueError where hooks cannot be put into it."""
     root = jsontext.scan(text, comments=comments)
     if not isinstance(root.value, dict):
         raise ValueError("line 1: not an object")  # noqa: TRY004 - the file is at fault
+    jsontext.once(text, root, (HOOKS,))
     hooks = root.find(HOOKS)
     if hooks is None:
         return root
     if not isinstance(hooks.node.value, dict):
         raise ValueError(f'line {jsontext.line_of(text, hooks.start)}: "hooks" is not an object')  # noqa: TRY004
+    jsontext.once(text, hooks.node, tuple(hooks.node.value))
     for event in hooks.node.items:
-        if isinstance(event.node.value, dict | str) and event.key:
+        if event.key in template[HOOKS] and not isinstance(event.node.value, list):
             line = jsontext.line_of(text, event.start)
             raise ValueError(f'line {line}: "{event.key}" of "hooks" is not an array')
     return root
@@ -156,11 +169,11 @@ def _checked(text: str, *, comments: bool) -> Node:
 def _check_others(before: Any, after: Any, new: set[str]) -> None:
     """Make sure that nothing but our own entries differs. Raises ValueError."""
     rest = {key: value for key, value in after.items() if key == HOOKS or key not in new}
-    if _others(before) != _others(rest):
+    if others(before) != others(rest):
         raise ValueError("could not be changed without touching other entries")
 
 
-def _others(value: dict[str, Any]) -> dict[str, Any]:
+def others(value: dict[str, Any]) -> dict[str, Any]:
     """Return a file's value without our entries and what is empty without them."""
     found = dict(value)
     hooks = found.pop(HOOKS, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 
@@ -36,36 +37,76 @@ def read(path: str) -> str | None:
 
 
 def backup_of(path: str) -> str | None:
-    """Return the text that a file had before our first change; None where there is no backup."""
-    return read(path + BACKUP)
+    """Return the text that a file had before our first change; None where there is no backup.
+
+    Raises ValueError where there is one that cannot be read.
+    """
+    try:
+        return read(path + BACKUP)
+    except (ValueError, OSError) as error:
+        raise ValueError(f"its backup {os.path.basename(path + BACKUP)}: {_reason(error)}") from None
 
 
 def back_up(path: str, text: str) -> None:
-    """Keep what a file had before our first change. Raises OSError."""
-    if os.path.lexists(path + BACKUP):
-        return
-    _write(path + BACKUP, text, os.stat(path))
+    """Keep what a file has before our first change, in place of any older backup. Raises ValueError."""
+    try:
+        _put(path + BACKUP, text, os.stat(path))
+    except OSError as error:
+        raise ValueError(
+            f"its backup {os.path.basename(path + BACKUP)} cannot be written: {error.strerror}"
+        ) from None
 
 
-def replace(path: str, before: str | None, after: str | None) -> None:
-    """Put `after` in place of `before`, None for no file; mode, owner and a link to it stay.
+def drop_backup(path: str) -> None:
+    """Remove a file's backup, if there is one. Raises OSError."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path + BACKUP)
+
+
+def check(path: str, before: str | None) -> None:
+    """Make sure that `replace` can put something in the place of `before`.
 
     Raises ValueError where the file is not as it was or may not be written, OSError where it cannot be.
     """
     real = os.path.realpath(path)
     if read(real) != before:
         raise ValueError("was changed by somebody else meanwhile; try again")
-    status = os.stat(real) if before is not None else None
-    if status and not status.st_mode & 0o222:
-        raise ValueError("is read-only")
+    if before is not None:
+        status = os.stat(real)
+        if not status.st_mode & 0o222:
+            raise ValueError("is read-only")
+        groups = {os.getegid(), *os.getgroups()}
+        if os.geteuid() and (status.st_uid != os.geteuid() or status.st_gid not in groups):
+            raise ValueError("belongs to another user or group")
+    folder = os.path.dirname(real)
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    if not os.path.isdir(folder):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), folder)
+    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
+        raise ValueError(f"nothing can be written into {folder}")
+
+
+def replace(path: str, before: str | None, after: str | None) -> None:
+    """Put `after` in place of `before`, None for no file; mode, owner and a link to it stay.
+
+    Raises as `check` does.
+    """
+    check(path, before)
+    real = os.path.realpath(path)
     if after is None:
         os.unlink(real)  # a link to it is the user's own, and stays
         return
     os.makedirs(os.path.dirname(real), exist_ok=True)
-    temporary = f"{real}.seance-{os.getpid()}"
+    _put(real, after, os.stat(real) if before is not None else None)
+
+
+def _put(path: str, text: str, status: os.stat_result | None) -> None:
+    """Put a file in a place at once, with the mode and owner of another."""
+    temporary = f"{path}.seance-{os.getpid()}"
     try:
-        _write(temporary, after, status)
-        os.replace(temporary, real)
+        _write(temporary, text, status)
+        os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
@@ -73,13 +114,19 @@ def replace(path: str, before: str | None, after: str | None) -> None:
 
 
 def _write(path: str, text: str, status: os.stat_result | None) -> None:
-    """Make a file with the mode and owner of another."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(
+        path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600 if status else 0o644
+    )
     with open(descriptor, "wb") as file:
         if status:
-            if (status.st_uid, status.st_gid) != (os.getuid(), os.getgid()):
+            new = os.fstat(descriptor)
+            if (status.st_uid, status.st_gid) != (new.st_uid, new.st_gid):
                 os.fchown(descriptor, status.st_uid, status.st_gid)
             os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
         file.write(text.encode())
         file.flush()
         os.fsync(descriptor)
+
+
+def _reason(error: ValueError | OSError) -> str:
+    return (isinstance(error, OSError) and error.strerror) or str(error)

@@ -108,13 +108,32 @@ class _Scanner:
 def scan(text: str, *, comments: bool = True) -> Node:
     """Return the value that `text` is. Raises ValueError, with the line, for what is no JSON.
 
-    comments: those of JavaScript are allowed. A BOM always is.
+    comments: those of JavaScript are allowed, and a BOM.
     """
+    if text.startswith(BOM) and not comments:
+        raise ValueError("line 1: begins with a byte order mark, which this agent cannot read")
     scanner = _Scanner(text, comments=comments)
     node = scanner.node()
     if scanner.space():
         raise scanner.fail("something after the end")
     return node
+
+
+def part(text: str, start: int) -> Node:
+    """Return the value that begins at a place in a text that `scan` has read. Raises ValueError."""
+    scanner = _Scanner(text, comments=True)
+    scanner.at = start
+    return scanner.node()
+
+
+def once(text: str, container: Node, names: tuple[str, ...]) -> None:
+    """Make sure that no member of these names is there twice: only one counts. Raises ValueError."""
+    for item in container.items:
+        if item.key in names and item is not container.find(item.key):
+            line = line_of(text, item.start)
+            raise ValueError(
+                f'line {line}: "{item.key}" is there twice, and only the last counts; join the two'
+            )
 
 
 def line_of(text: str, position: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import shutil
@@ -9,16 +10,29 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from seance_tools import __version__
 from seance_tools.agents import Agent
-from seance_tools.install import block, entries, files, jsontext, plan, statusline
+from seance_tools.install import entries, files, jsontext, plan
 from seance_tools.install.plan import Refused
 
 PROGRAM = "seance-hook"
+# Below an agent's directory, what else it loads: ours there too would report everything twice. Claude Code
+# counts identical commands once, and of Vibe's hooks of one name one counts.
+_LOADED = {
+    **dict.fromkeys(("opencode", "kilo", "mimo"), ("plugin/*.[jt]s", "plugins/*.[jt]s")),
+    "pi": ("extensions/*.[jt]s", "extensions/*/index.[jt]s"),
+    "amp": ("plugins/*.ts",),
+    "copilot": ("hooks/*.json",),
+    "hermes": ("plugins/*/__init__.py",),
+    "goose": ("../../.agents/plugins/*/hooks/hooks.json",),
+    "codex": ("config.toml",),
+}
 
 
 class Status(NamedTuple):
     """An agent's hooks. there: the agent is installed. state: installed, outdated, missing or conflict.
 
+    version: of what is installed, "" where nothing is or it does not tell.
     problems: what keeps them from reporting, each with how to mend it.
     """
 
@@ -26,6 +40,7 @@ class Status(NamedTuple):
     name: str
     there: bool
     state: str
+    version: str
     path: str
     problems: tuple[str, ...]
 
@@ -37,41 +52,77 @@ def look(agent: Agent, environ: Mapping[str, str]) -> Status:
     pieces = list(plan.pieces(agent, environ))
     try:
         changes = plan.changes(agent, environ, install=True)
-        present = any(_has_ours(agent, *piece) for piece in pieces)
+        found = [text for piece, source in pieces if (text := _present(agent, piece, source)) is not None]
     except Refused as error:
-        return Status(agent.key, agent.name, there, "conflict", path, (str(error),))
-    state = "installed" if not changes else "outdated" if present else "missing"
+        return Status(agent.key, agent.name, there, "conflict", "", path, (str(error),))
+    if not found:
+        return Status(agent.key, agent.name, there, "missing", "", path, ())
     problems: list[str] = []
-    if present:
-        if changes:
-            problems.append(f"not as this version has it: seance-ctl install {agent.key}")
-        used = any(f"exec {PROGRAM}" in text for _, text in pieces)
-        if used and not shutil.which(PROGRAM, path=environ.get("PATH")):
-            problems.append(f"{PROGRAM} is not on PATH: its hooks do nothing; put its directory there")
-        problems += _hindrances(agent, environ, path)
-    return Status(agent.key, agent.name, there, state, path, tuple(problems))
+    version = __version__
+    if changes:
+        version = next((told for text in found if (told := plan.version(text))), "")
+        problems.append(f"{_drift(agent, pieces, found)}; mend it: seance-ctl install {agent.key}")
+    used = any(f"exec {PROGRAM}" in text for _, text in pieces)
+    if used and not shutil.which(PROGRAM, path=environ.get("PATH")):
+        problems.append(f"{PROGRAM} is not on PATH: its hooks do nothing; put its directory there")
+    problems += _doubles(agent, plan.directory(agent, environ), pieces)
+    problems += _hindrances(agent, environ, path)
+    state = "outdated" if changes else "installed"
+    return Status(agent.key, agent.name, there, state, version, path, tuple(problems))
 
 
-def _has_ours(agent: Agent, path: str, source: str) -> bool:
-    """Return whether a file has anything of ours, of whatever version."""
+def _present(agent: Agent, path: str, source: str) -> str | None:
+    """Return a file's text if it has anything of ours, of whatever version, else None."""
     try:
         text = files.read(path)
-        if text is None or not text.strip():
-            return False
-        way = agent.install[0]
-        if way == "block":
-            return block.content(text) is not None
-        if way == "statusline":
-            return statusline.state(text, json.loads(source), comments=True) in ("ours", "chained")
-        return bool(entries.ours(jsontext.scan(text).value)) if way == "json" else plan.MARK in text
+        if text is None or plan.is_own(agent):
+            return text  # plan.changes has made sure that it is ours
+        return text if plan.has_ours(agent, text, source) else None
     except (ValueError, OSError) as error:
         raise Refused(f"{path}: {error}") from None
+
+
+def _drift(agent: Agent, pieces: list[tuple[str, str]], found: list[str]) -> str:
+    """Return how what is installed differs from this version."""
+    if agent.install[0] == "json":
+        wanted = json.loads(pieces[0][1])[entries.HOOKS]
+        mine = entries.ours(jsontext.scan(found[0]).value)
+        events = ", ".join(event for event in {**wanted, **mine} if mine.get(event) != wanted.get(event))
+        return f"edited, or not of version {__version__}: {events or 'what is beside the hooks'}"
+    if not plan.is_own(agent):
+        return f"edited, or not of version {__version__}"
+    if len(found) < len(pieces):
+        return "some of its files are missing"
+    other = next((told for text in found if (told := plan.version(text)) not in (None, __version__)), None)
+    return f"of version {other}, this is {__version__}" if other else "edited by hand"
+
+
+def _doubles(agent: Agent, directory: str, pieces: list[tuple[str, str]]) -> Iterator[str]:
+    """Tell of other files with hooks of ours that the agent loads as well."""
+    known = {os.path.realpath(path) for path, _ in pieces}
+    for pattern in _LOADED.get(agent.key, ()):
+        for path in sorted(glob.glob(os.path.normpath(os.path.join(glob.escape(directory), pattern)))):
+            if os.path.realpath(path) not in known and _reports(path):
+                yield f"{path} reports too, so that all is told twice: take ours out of it by hand"
+
+
+def _reports(path: str) -> bool:
+    """Return whether a file is a plugin of ours or has hooks of ours."""
+    try:
+        text = files.read(path) or ""
+    except (ValueError, OSError):
+        return False  # then the agent cannot read it either
+    parse = tomllib.loads if path.endswith(".toml") else _json
+    return plan.version(text) is not None or bool(entries.ours(_read(path, parse)))
 
 
 def _hindrances(agent: Agent, environ: Mapping[str, str], path: str) -> Iterator[str]:
     look_at = _HINDRANCES.get(agent.key)
     if look_at:
         yield from look_at(plan.directory(agent, environ), path)
+    for variable in _OVERRIDES.get(agent.key, ()):
+        if environ.get(variable):
+            yield f"{variable} is set and counts instead: unset it"
 
 
 def _read(path: str, parse: Callable[[str], Any]) -> dict[str, Any]:
@@ -146,6 +197,7 @@ def _hermes(directory: str, _path: str) -> Iterator[str]:
         yield f"not enabled: hermes plugins enable {plan.MARK}"
 
 
+_OVERRIDES = {"aider": ("AIDER_NOTIFICATIONS", "AIDER_NOTIFICATIONS_COMMAND")}
 _HINDRANCES: dict[str, Callable[[str, str], Iterator[str]]] = {
     "claude": _all_disabled,
     "qwen": _all_disabled,

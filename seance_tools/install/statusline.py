@@ -15,7 +15,8 @@ KEY = "statusLine"
 
 def _around(command: str) -> tuple[str, str]:
     """Return what comes before and behind the user's command, as it is written in JSON."""
-    before = f"p=$(cat); printf '%s' \"$p\" | {{ {command}; }}; printf '%s' \"$p\" | {{ "
+    # The : because the user's may be empty, or a comment
+    before = f"p=$(cat); printf '%s' \"$p\" | {{ {command}; }}; printf '%s' \"$p\" | {{ :; "
     return json.dumps(before)[1:-1], json.dumps("\n}")[1:-1]
 
 
@@ -23,9 +24,11 @@ def _command(text: str, root: jsontext.Node) -> jsontext.Node | None:
     """Return the status line's command. Raises ValueError where it is none."""
     if not isinstance(root.value, dict):
         raise ValueError("line 1: not an object")  # noqa: TRY004 - the file is at fault
+    jsontext.once(text, root, (KEY,))
     line = root.find(KEY)
     if line is None:
         return None
+    jsontext.once(text, line.node, ("command",))
     command = line.node.find("command")
     if command is None or not isinstance(command.node.value, str):
         raise ValueError(f'line {jsontext.line_of(text, line.start)}: "{KEY}" has no command')
@@ -60,6 +63,12 @@ def add(text: str, template: dict[str, Any], *, comments: bool) -> str:
     command = _command(text, root)
     if found != "theirs" or command is None:
         return text
+    own = command.value
+    if (len(own) - len(own.rstrip("\\"))) % 2:
+        line = jsontext.line_of(text, command.start)
+        raise ValueError(
+            f"line {line}: the command ends with a backslash, which would swallow what we put behind"
+        )
     before, behind = _around(template[KEY]["command"])
     start, end = command.start + 1, command.end - 1
     return text[:start] + before + text[start:end] + behind + text[end:]

@@ -120,6 +120,55 @@ def test_the_users_own_hooks_go_on(claude: Claude) -> None:
     assert spool["taken"] == 2  # both ways at once are one report an event
 
 
+def settings(**hooks: str) -> str:
+    """Settings with a hook of the user's an event, as JSON."""
+    rows = {event: [{"hooks": [{"type": "command", "command": hook}]}] for event, hook in hooks.items()}
+    return json.dumps({"hooks": rows, "statusLine": {"type": "command", "command": "mine"}})
+
+
+def test_the_stand_in_runs_hooks_side_by_side_and_without_a_terminal(claude: Claude, tmp_path: Path) -> None:
+    """Each waits until the other has come: one after the other they would never end."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    os.mkfifo(first)
+    os.mkfifo(second)
+    path = Path(plan.target(BY_KEY["claude"], claude.environ))
+    path.parent.mkdir()
+    path.write_text(settings(Stop=f"echo >{first}; read x <{second}; cat >/dev/null"))
+    no_terminal = "(: </dev/tty) 2>/dev/null && echo terminal"
+    claude.start("--settings=" + settings(Stop=f"read x <{first}; echo >{second}; {no_terminal}; :"), "Stop")
+    assert claude.end() == ""
+
+
+def test_the_stand_in_ends_hooks_that_are_too_slow_at_the_end(claude: Claude) -> None:
+    claude.start("--settings", settings(SessionEnd="cat; exec sleep 60", Stop="exit 3"), "Stop", "SessionEnd")
+    assert claude.end() == "Stop: hook failed with 3\nSessionEnd: hook took too long\n"
+
+
+def test_our_hooks_are_done_in_time_at_the_end(claude: Claude) -> None:
+    """With others of the user's that take all the time there is."""
+    path = Path(plan.target(BY_KEY["claude"], claude.environ))
+    path.parent.mkdir()
+    path.write_text(settings(SessionEnd="cat >/dev/null; exec sleep 60"))
+    claude.start("--settings", str(SETTINGS), "UserPromptSubmit", "wait", "SessionEnd")
+    claude.becomes("running")
+    claude.go_on()
+    assert claude.end() == "SessionEnd: hook took too long\n"
+    with Connection(names.socket_path(claude.environ)) as connection:
+        assert connection.request("system.health")["spool"]["taken"] == 2
+
+
+def test_the_users_settings_are_what_they_were(claude: Claude) -> None:
+    path = Path(plan.target(BY_KEY["claude"], claude.environ))
+    path.parent.mkdir()
+    path.write_text(settings(Stop="echo mine"))
+    before = json.loads(path.read_text())
+    [change] = plan.changes(BY_KEY["claude"], claude.environ, install=True)
+    plan.carry_out(change)
+    after = json.loads(path.read_text())
+    assert after["statusLine"] == before["statusLine"]
+    assert after["hooks"]["Stop"][0] == before["hooks"]["Stop"][0]
+
+
 def test_without_a_broker_the_agent_does_not_notice(environ: dict[str, str]) -> None:
     claude = Claude(environ)
     claude.start("--settings", str(SETTINGS), "SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import tomllib
 from collections.abc import Callable
@@ -13,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from seance_tools.agents import BY_KEY
-from seance_tools.install import statusline
+from seance_tools.agents import AGENTS, BY_KEY
+from seance_tools.install import plan, statusline
 from seance_tools.lifecycle import TRANSITIONS
 from tests.hooks.conftest import Spool
 
@@ -101,6 +102,97 @@ def test_every_shell_runs_it(
     assert report.request.params["payload"] == {"session_id": "s1"}
 
 
+def installed(home: Path) -> list[tuple[str, str]]:
+    """Every command line of every agent, as it stands in the files that were installed."""
+    environ = {"HOME": str(home)}
+    found = []
+    for agent in (agent for agent in AGENTS if agent.install):
+        for change in plan.changes(agent, environ, install=True):
+            text = change.after or ""
+            if change.path.endswith(".json"):
+                found += [(agent.key, command) for command in commands_in(json.loads(text))]
+            elif change.path.endswith(".toml"):
+                found += [(agent.key, command) for command in commands_in(tomllib.loads(text))]
+            elif change.path.endswith(".yml"):
+                line = next(line for line in text.splitlines() if "command: " in line)
+                found.append((agent.key, json.loads(line.partition(": ")[2])))
+    return found
+
+
+def commands_in(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        own = [value[key] for key in ("command", "bash") if isinstance(value.get(key), str)]
+        return own + [each for item in value.values() for each in commands_in(item)]
+    return [each for item in value for each in commands_in(item)] if isinstance(value, list) else []
+
+
+def test_every_installed_line_does_nothing_where_we_are_gone(
+    pane: dict[str, str], spool: Spool, tmp_path: Path
+) -> None:
+    lines = installed(tmp_path)
+    assert {agent for agent, _ in lines} == {*HOOKS, "vibe", "aider", "antigravity"}
+    assert len(lines) == sum(len(commands(agent)) for agent in HOOKS) + 3 + 1 + 1
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    (gone / "seance-hook").symlink_to(tmp_path / "uninstalled" / "seance-hook")
+    for path in ("/usr/bin:/bin", f"{gone}:/usr/bin:/bin", f"{tmp_path}/none:/usr/bin:/bin"):
+        for _, line in lines:
+            assert run(["sh", "-c"], line, {**pane, "PATH": path}) == ""
+    assert spool.files() == []
+
+
+def test_every_installed_line_reports(pane: dict[str, str], spool: Spool, tmp_path: Path) -> None:
+    lines = installed(tmp_path)
+    for agent, line in lines:
+        assert run(["sh", "-c"], line, {**pane, "PATH": f"{BIN}:/usr/bin:/bin"}) == BY_KEY[agent].reply + (
+            "\n" if BY_KEY[agent].reply else ""
+        )
+    told = [row.request.params["agent"] for row in spool.requests()]
+    assert sorted(told) == sorted(agent for agent, _ in lines)
+
+
+def test_codexs_lines_stay_the_same_over_versions_and_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Codex trusts a line as it is written: another one would have to be approved anew."""
+    agent = BY_KEY["codex"]
+    made = []
+    for version in ("0.1.0", "7.0.0"):
+        place = tmp_path / version / "share" / "seance-tools" / "hooks"
+        shutil.copytree(SOURCES, place)
+        monkeypatch.setattr(plan, "__version__", version)
+        monkeypatch.setattr(plan, "sources", lambda place=place: str(place))
+        home = {"HOME": str(tmp_path / f"home of {version}")}
+        [change] = plan.changes(agent, home, install=True)
+        made.append(change.after)
+        assert version not in str(change.after)
+        assert str(tmp_path) not in str(change.after)
+        [plugin] = plan.changes(BY_KEY["pi"], home, install=True)
+        assert str(plugin.after).startswith(f"// seance-tools {version}: ")
+    assert made[0] == made[1]
+    # The lines that people have approved; whoever changes one of them asks all of them to approve it again
+    assert [hook["command"] for _, hook in commands("codex")] == [
+        f"! command -v seance-hook >/dev/null 2>&1 || exec seance-hook codex {event}"
+        for event in (
+            "SessionStart",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "PermissionRequest",
+            "PostToolUse",
+            "SubagentStart",
+            "SubagentStop",
+            "Stop",
+            "Interrupt",
+            "SessionEnd",
+        )
+    ]
+
+
+def test_claude_is_given_hooks_and_nothing_else_for_one_launch() -> None:
+    """Hooks of several files add up; anything else, such as a status line, would hide the user's own."""
+    assert list(json.loads((SOURCES / "claude.json").read_text())) == ["hooks"]
+
+
 @pytest.mark.parametrize("shell", SHELLS, ids=lambda shell: shell[0])
 def test_where_we_are_gone_it_does_nothing(
     shell: list[str], pane: dict[str, str], spool: Spool, need: Callable[[str], str]
@@ -134,6 +226,15 @@ def test_the_hook_is_one_process(pane: dict[str, str], spool: Spool, need: Calla
     ]
     run(traced, command, {**pane, "PATH": f"{BIN}:/usr/bin:/bin"})
     assert trace.read_text() == ""
+    assert len(spool.files()) == 1
+
+
+@pytest.mark.parametrize("own", ["", " ", "# nothing"])
+def test_an_empty_status_line_is_one_too(own: str, pane: dict[str, str], spool: Spool) -> None:
+    template = json.loads((SOURCES / "antigravity.json").read_text())
+    text = statusline.add(json.dumps({"statusLine": {"command": own}}), template, comments=True)
+    command = json.loads(text)["statusLine"]["command"]
+    assert run(["sh", "-c"], command, {**pane, "PATH": f"{BIN}:/usr/bin:/bin"}) == ""
     assert len(spool.files()) == 1
 
 

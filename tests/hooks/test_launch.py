@@ -87,6 +87,11 @@ def test_a_session_gets_our_hooks_and_finds_our_program(prompt: Prompt) -> None:
     "arguments",
     [
         "mcp list",
+        "update",
+        "plugin install x",
+        "config get theme",
+        "agents",
+        "-v",
         "--version",
         "--settings mine.json go",
         "--settings=mine.json",

@@ -17,9 +17,19 @@ from seance_tools.install import plan
 from tests.hooks.conftest import Spool
 
 SOURCES = Path(__file__).parent.parent.parent / "hooks"
-SCRIPTS = sorted([*SOURCES.glob("*.js"), *SOURCES.glob("*.ts")])
+SCRIPTS = [SOURCES / name for name in ("amp.ts", "opencode.js", "pi.ts")]
 PAYLOADS = Path(__file__).parent.parent / "data" / "payloads"
 # Hosts: load the plugin, call what it asked for, and end on their own like an agent
+TRACES = """
+const names = ["uncaughtException", "unhandledRejection", "exit", "beforeExit", "SIGINT", "SIGTERM"];
+const traces = () =>
+  JSON.stringify([
+    Object.getOwnPropertyNames(globalThis),
+    names.map((name) => process.listenerCount(name)),
+    [process.cwd(), process.umask(), process.env, process.exitCode, process.title],
+  ]);
+const before = traces();
+"""
 OPENCODE = """
 const { SeanceTools, ...others } = await import(process.argv[1]);
 if (Object.keys(others).length) throw new Error("exports more than the plugin");
@@ -30,6 +40,7 @@ for (const [hook, ...given] of events) {
   if (answer !== undefined) throw new Error(`${hook} answers`);
 }
 await hooks.dispose();
+if (traces() !== before) throw new Error("leaves traces");
 """
 EMITTER = """
 const plugin = (await import(process.argv[1])).default;
@@ -43,6 +54,7 @@ for (const [name, ...given] of events) {
   await answer;
 }
 await end();
+if (traces() !== before) throw new Error("leaves traces");
 """
 
 
@@ -55,12 +67,14 @@ def host(need: Callable[[str], str], tmp_path: Path) -> Callable[..., None]:
     """Install an agent's plugin, and run it in a host."""
 
     def run(agent: str, script: str, environ: dict[str, str], events: list[Any]) -> None:
-        [change] = plan.changes(BY_KEY[agent], environ, install=True)
+        [change] = plan.changes(BY_KEY[agent], {"HOME": str(tmp_path / "none")}, install=True)
         module = tmp_path / f"{agent}.mjs"  # what bun and the agents' loaders take as it is, node does not
         module.write_text(change.after or "")
+        given = [str(module), json.dumps({"events": events})]
         done = subprocess.run(
-            [need("node"), "--input-type=module", "-e", script, str(module), json.dumps({"events": events})],
+            [need("node"), "--input-type=module", "-e", TRACES + script, *given],
             env=environ,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
         )
@@ -77,13 +91,16 @@ def test_scripts_are_clean(path: Path, need: Callable[[str], str], tmp_path: Pat
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_scripts_share_how_they_report() -> None:
-    texts = [path.read_text() for path in SCRIPTS]
-    shared = {text.split("// --- begin shared: report\n")[1].split("// --- end shared")[0] for text in texts}
-    assert len(texts) == 3
-    assert len(shared) == 1
-    rows = "".join(f"  {json.dumps(name) if '-' in name else name}: " for name in names.PLACE_HEADERS)
-    assert all(row in shared.copy().pop() for row in rows.split(": ") if row.strip())
+def test_every_script_is_an_agents_and_looks_for_every_pane() -> None:
+    assert {path.name for path in SOURCES.glob("*.[jt]s")} == {*(path.name for path in SCRIPTS), "report.js"}
+    for path in SCRIPTS:
+        places = path.read_text().split("const PLACES = {\n")[1].split("};\n")[0]
+        rows = [row.strip().replace('"', "") for row in places.split(",\n") if row.strip()]
+        assert dict(row.split(": ") for row in rows) == {
+            "Workspace": "SEANCE_WORKSPACE_ID",
+            "Surface": "SEANCE_SURFACE_ID",
+            **names.PLACE_HEADERS,
+        }
 
 
 OPENCODE_EVENTS = [
@@ -181,12 +198,15 @@ odd.self = odd;
 await hooks.event({ event: odd });
 await hooks.event({ event: { type: "session.idle", properties: 1n } });
 await hooks.event({});
+await hooks.event();
+await hooks["chat.message"]();
+await hooks["tool.execute.after"](null);
 await hooks["tool.execute.before"]();
 await hooks.event({ event: { type: "session.created", properties: { title: "x".repeat(1e7) } } });
 await hooks.dispose();""",
     )
     host("opencode", script, pane, [])
-    assert [len(text) < 10_000 for text in spool.files()] == [True] * 3
+    assert [len(text) < 10_000 for text in spool.files()] == [True] * 5
 
 
 def test_files_that_nobody_takes_do_not_pile_up(
@@ -199,3 +219,91 @@ def test_files_that_nobody_takes_do_not_pile_up(
     )
     host("opencode", script, pane, [])
     assert len(spool.files()) == 512
+
+
+HOSTS = [
+    ("opencode", OPENCODE, OPENCODE_EVENTS),
+    ("pi", EMITTER, [["agent_start", {}, {}], ["session_shutdown", {}]]),
+    ("amp", EMITTER, [["agent.start", {}], ["agent.end", {"status": "done"}]]),
+]
+
+
+@pytest.mark.parametrize(("agent", "script", "events"), HOSTS, ids=["opencode", "pi", "amp"])
+@pytest.mark.parametrize("fault", ["absent", "file", "circle", "full", "foreign", "no home", "no streams"])
+def test_nothing_that_is_wrong_with_the_spool_reaches_the_host(
+    fault: str,
+    agent: str,
+    script: str,
+    events: list[Any],
+    host: Callable[..., None],
+    pane: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    """Nothing is printed, the host's own code goes on, and it ends by itself."""
+    directory = Path(names.spool_path(names.socket_path(pane)))
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    if fault == "file":
+        directory.write_text("")
+    elif fault == "circle":
+        directory.symlink_to(directory.name)
+    elif fault == "full":
+        directory.symlink_to("/proc/self/fd")  # a directory of ours in which nothing can be made
+    elif fault == "foreign":
+        directory.mkdir() if os.geteuid() == 0 else directory.symlink_to("/proc/1/task")
+        if os.geteuid() == 0:
+            os.chown(directory, 65534, 65534)
+    elif fault == "no home":
+        pane = {name: value for name, value in pane.items() if name not in ("HOME", "XDG_RUNTIME_DIR")}
+        pane["SEANCE_SOCKET_PATH"] = str(tmp_path / "nowhere" / "s")
+    elif fault == "no streams":
+        script = 'const { closeSync } = await import("node:fs");\n[0, 1].forEach(closeSync);\n' + script
+    host(agent, script, pane, events)
+    assert not list(tmp_path.rglob(f"{agent}-*"))
+
+
+@pytest.mark.parametrize("agent", ["pi", "amp"])
+def test_a_release_that_refuses_an_event_loads_the_plugin(
+    agent: str, host: Callable[..., None], pane: dict[str, str], spool: Spool
+) -> None:
+    taken = {"pi": "agent_end", "amp": "agent.end"}[agent]
+    script = EMITTER.replace(
+        "on: (name, handler) => (handlers[name] = handler)",
+        """on: (name, handler) => {
+  if (!name.startsWith("agent")) throw new Error(name);
+  handlers[name] = handler;
+}""",
+    )
+    host(agent, script, pane, [[taken, None]])
+    assert {report.event for report in spool.heard() if report} >= {"stop"}
+
+
+def test_the_end_does_not_wait_for_a_file_system_that_hangs(
+    host: Callable[..., None], pane: dict[str, str], spool: Spool
+) -> None:
+    """What reads nothing and never ends stands for it: the write into the spool has no end."""
+    script = OPENCODE.replace(
+        "await hooks.dispose();",
+        """const { promises } = await import("node:fs");
+await hooks.event({ event: { type: "session.idle" } });
+const keep = setInterval(() => {}, 1000);
+await hooks.dispose();
+clearInterval(keep);""",
+    )
+    script = (
+        """const fs = (await import("node:fs")).promises;
+const { syncBuiltinESMExports } = await import("node:module");
+fs.stat = () => new Promise(() => {});
+syncBuiltinESMExports();
+"""
+        + script
+    )
+    host("opencode", script, pane, [])
+    assert spool.files() == []
+
+
+def test_a_pane_that_is_no_number_is_not_told(
+    host: Callable[..., None], pane: dict[str, str], spool: Spool
+) -> None:
+    host("opencode", OPENCODE, {**pane, "SEANCE_SURFACE_ID": "a", "SEANCE_WORKSPACE_ID": "-1"}, [])
+    [report] = spool.requests()
+    assert report.request.caller == {"env": {"TMUX": "/tmp/tmux,1,0", "TMUX_PANE": "%3"}}

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from seance_tools import __version__
+
 Run = Callable[..., Any]
 
 
@@ -34,7 +36,7 @@ def test_install_takes_the_agents_that_are_there(ctl: Run, tmp_path: Path) -> No
     assert ctl("install").stdout == "Claude Code: nothing to do\n"
     [row] = json.loads(ctl("hooks", "status", "claude", "--json").stdout)
     assert (row["agent"], row["there"], row["state"], row["problems"]) == ("claude", True, "installed", [])
-    assert ctl("hooks", "status").stdout == f"claude\t\tinstalled\t{path}\n"
+    assert ctl("hooks", "status").stdout == f"claude\t\tinstalled {__version__}\t{path}\n"
     assert ctl("uninstall").stdout == f"Claude Code: removed {path}\n"
     assert not path.exists()
 
@@ -45,9 +47,7 @@ def test_one_refused_file_does_not_keep_the_others(ctl: Run, tmp_path: Path) -> 
     path.write_text('{"a": 1,}')
     done = ctl("install", "claude", "pi")
     assert done.returncode == 1
-    assert done.stderr.splitlines()[0] == (
-        f"seance-ctl: Claude Code: {path}: line 1: a comma with nothing after it"
-    )
+    assert done.stderr == f"seance-ctl: Claude Code: {path}: line 1: a comma with nothing after it\n"
     assert "Pi: made" in done.stdout
     assert path.read_text() == '{"a": 1,}'
 
@@ -65,6 +65,44 @@ def test_all_and_none(ctl: Run, tmp_path: Path) -> None:
     assert ctl("install", "--all").stdout.count(": made ") == 18
     assert ctl("uninstall").stdout.count(": removed ") == 18
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_all_is_without_names(ctl: Run, tmp_path: Path) -> None:
+    assert ctl("install", "pi").returncode == 0
+    done = ctl("uninstall", "--all")
+    assert (done.returncode, done.stdout) == (
+        0,
+        f"Pi: removed {tmp_path}/.pi/agent/extensions/seance-tools.ts\n",
+    )
+    for command in ("install", "uninstall"):
+        both = ctl(command, "--all", "pi")
+        assert both.returncode == 2
+        assert "name agents or --all, not both" in both.stderr
+
+
+def test_a_dry_run_ends_as_the_real_one_would(ctl: Run, tmp_path: Path) -> None:
+    path = tmp_path / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text("{}")
+    path.chmod(0o400)
+    for more in ((), ("--dry-run",)):
+        done = ctl("install", "claude", *more)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == f"seance-ctl: Claude Code: {path}: is read-only\n"
+    assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
+
+
+def test_a_backup_alone_is_removed_and_told(ctl: Run, tmp_path: Path) -> None:
+    path = tmp_path / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_text("{}")
+    backup = path.with_name("settings.json.seance-backup")
+    backup.write_text("{}")
+    assert ctl("uninstall", "--dry-run").stdout == f"# removed {backup}\n"
+    assert backup.exists()
+    assert ctl("uninstall").stdout == f"Claude Code: removed {backup}\n"
+    assert not backup.exists()
+    assert ctl("uninstall").stdout == ""
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,9 @@ def test_an_empty_file_is_an_empty_object(agent: str, text: str, home: dict[str,
         ("vibe", b"[[hooks]]\nname = \n", "Invalid value (at line 2, column 8)"),
         ("vibe", b"hooks = []\n", '"hooks" is written otherwise than as [[hooks]]'),
         ("aider", b"a: b\nnotifications-command: say hi\n", "line 2: notifications-command has a value"),
-        ("copilot", b'{"version": 1}', "is there already and is not ours"),
+        ("pi", b"// seance-tools helps me\n", "is there already and is not ours"),
+        ("vibe", b"\xef\xbb\xbf# mine\n", "line 1: begins with a byte order mark, which TOML has not"),
+        ("codex", b"\xef\xbb\xbf{}", "line 1: begins with a byte order mark, which this agent cannot read"),
     ],
 )
 def test_broken_files_are_refused_with_the_reason(

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from seance_tools import __version__
 from seance_tools.agents import BY_KEY
 from seance_tools.install import plan
 from seance_tools.install.status import Status, look
-from tests.install.test_plan import home, run, target
+from tests.install.test_plan import DOCUMENTED, INSTALLABLE, home, run, target
 
 __all__ = ["home"]
 
@@ -41,8 +42,116 @@ def test_missing_installed_and_outdated(here: dict[str, str]) -> None:
     found = of("claude", here)
     assert (found.state, found.problems) == (
         "outdated",
-        ("not as this version has it: seance-ctl install claude",),
+        (f"edited, or not of version {__version__}: Stop; mend it: seance-ctl install claude",),
     )
+
+
+def differs(agent: str, environ: dict[str, str]) -> str:
+    """How what is installed differs; it is outdated, and that is the first problem."""
+    found = of(agent, environ)
+    assert found.state == "outdated"
+    text, mend = found.problems[0].split("; mend it: ")
+    assert mend == f"seance-ctl install {agent}"
+    return text
+
+
+def test_hooks_that_were_edited_are_told_by_their_events(here: dict[str, str]) -> None:
+    run("cursor", here, install=True)
+    path = target("cursor", here)
+    value = json.loads(path.read_text())
+    value["hooks"]["stop"][0]["timeout"] = 9
+    value["hooks"]["old"] = [{"command": "exec seance-hook cursor old"}]
+    path.write_text(json.dumps(value))
+    assert differs("cursor", here) == f"edited, or not of version {__version__}: stop, old"
+    assert of("cursor", here).version == ""
+
+
+def test_a_plugin_tells_its_version_and_that_it_was_edited(here: dict[str, str]) -> None:
+    run("amp", here, install=True)
+    assert (of("amp", here).state, of("amp", here).version) == ("installed", __version__)
+    path = target("amp", here)
+    text = path.read_text()
+    path.write_text(text + "// mine\n")
+    assert differs("amp", here) == "edited by hand"
+    assert of("amp", here).version == __version__
+    path.write_text(text.replace(f"seance-tools {__version__}:", "seance-tools 0.0.9:", 1))
+    assert differs("amp", here) == f"of version 0.0.9, this is {__version__}"
+    assert of("amp", here).version == "0.0.9"
+
+
+def test_a_plugin_of_several_files_is_whole(here: dict[str, str]) -> None:
+    run("hermes", here, install=True)
+    (target("hermes", here) / "plugin.yaml").unlink()
+    assert differs("hermes", here) == "some of its files are missing"
+
+
+def test_lines_that_were_edited(here: dict[str, str]) -> None:
+    run("aider", here, install=True)
+    path = target("aider", here)
+    path.write_text(path.read_text().replace("notifications: true", "notifications: false"))
+    assert differs("aider", here) == f"edited, or not of version {__version__}"
+
+
+@pytest.mark.parametrize(
+    ("agent", "beside"),
+    [
+        ("opencode", "plugin/copy.js"),
+        ("kilo", "plugins/seance-tools.ts"),
+        ("pi", "extensions/seance-tools/index.ts"),
+        ("amp", "plugins/copy.ts"),
+        ("hermes", "plugins/copy/__init__.py"),
+        ("goose", "../../.agents/plugins/copy/hooks/hooks.json"),
+        ("copilot", "hooks/copy.json"),
+    ],
+)
+def test_ours_in_two_places_is_a_problem_and_anothers_is_none(
+    agent: str, beside: str, here: dict[str, str]
+) -> None:
+    run(agent, here, install=True)
+    before = of(agent, here)
+    pieces = dict(plan.pieces(BY_KEY[agent], here))
+    path = Path(plan.directory(BY_KEY[agent], here), beside).resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    other = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}}'
+    for foreign in (other, "// seance-tools\n", ""):
+        path.write_text(foreign)
+        assert of(agent, here) == before
+    [text] = [each for piece, each in pieces.items() if len(pieces) == 1 or Path(piece).name == path.name]
+    path.write_text(text)
+    found = of(agent, here)
+    twice = f"{path} reports too, so that all is told twice: take ours out of it by hand"
+    assert (found.state, found.problems) == ("installed", (twice, *before.problems))
+
+
+def test_codexs_own_configuration_may_have_ours_too(here: dict[str, str]) -> None:
+    run("codex", here, install=True)
+    path = target("codex", here).parent / "config.toml"
+    row = '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = "command"\ncommand = "{}"\n'
+    path.write_text(row.format("say done"))
+    assert len(of("codex", here).problems) == 1
+    path.write_text(row.format("exec seance-hook codex Stop"))
+    assert of("codex", here).problems[0] == (
+        f"{path} reports too, so that all is told twice: take ours out of it by hand"
+    )
+
+
+def test_aiders_environment_counts_more_than_its_file(here: dict[str, str]) -> None:
+    run("aider", here, install=True)
+    assert of("aider", here).problems == ()
+    found = of("aider", {**here, "AIDER_NOTIFICATIONS_COMMAND": "say done"})
+    assert found.problems == ("AIDER_NOTIFICATIONS_COMMAND is set and counts instead: unset it",)
+
+
+@pytest.mark.parametrize("agent", [agent.key for agent in INSTALLABLE])
+def test_hooks_of_another_tool_are_no_conflict(agent: str, here: dict[str, str]) -> None:
+    if agent in DOCUMENTED:
+        target(agent, here, DOCUMENTED[agent])
+    assert of(agent, here).state == "missing"
+    assert of(agent, here).version == ""
+    run(agent, here, install=True)
+    assert (of(agent, here).state, of(agent, here).version) == ("installed", __version__)
+    run(agent, here, install=False)
+    assert of(agent, here).state == "missing"
 
 
 def test_the_program_is_missing(home: dict[str, str]) -> None:

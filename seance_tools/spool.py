@@ -1,7 +1,8 @@
 """The spool: the directory beside the socket where reports wait for the broker, one file each.
 
 A file counts once its writer has closed it. What is not a plain file of ours is never followed, opened for
-writing or waited for; it is put aside, beside the spool.
+writing or waited for; it is put aside, beside the spool. What cannot be taken before the broker stops is left
+beside it too, and taken up by the next one.
 """
 
 from __future__ import annotations
@@ -9,16 +10,22 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
+import signal
 import stat
 import struct
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import groupby
 from typing import Any, NamedTuple
 
 HEAD_BYTES = 1 << 17  # of a file too large to be read: more than any header
 _NOT_NOW = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+_EMPTY_SECONDS = 10.0  # for which one that nobody writes may be one whose writer has only just made it
+_NAMES_ROUND = 512  # the numbers in writers' names begin anew after so many, or a multiple
 _QUIET_SECONDS = 1.0  # of a file whose file system cannot say whether it is still being written
+_NUMBER = re.compile("[0-9]{1,15}")
 _EVENT = struct.Struct("iIII")  # wd, mask, cookie, length of the name
 _READ_BYTES = 1 << 16
 _READS = 64  # in one go at most, so that a flood cannot keep us reading for ever
@@ -30,6 +37,10 @@ class Unusable(Exception):
 
 class OddFile(Exception):
     """A file that is no report; the message says why."""
+
+
+class BeingWritten(Exception):
+    """A file that its writer has not closed yet."""
 
 
 class Entry(NamedTuple):
@@ -54,12 +65,44 @@ class Spool:
     def __init__(self, path: str) -> None:
         self.path = path
         self.aside = f"{path}-aside"
+        self.left = f"{path}-left"
         self._stuck: set[str] = set()  # can be neither read nor moved: told once
         self._fd = _open(path)
 
     def close(self) -> None:
         """Let go of the spool; what waits in it stays."""
         os.close(self._fd)
+
+    def take_up(self) -> None:
+        """Move what an earlier broker could not take before it stopped into the spool. Raises OSError."""
+        try:
+            left = os.open(self.left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return
+        try:
+            fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)  # else that broker is still at it
+            for name in os.listdir(left):
+                new = name
+                while os.path.lexists(os.path.join(self.path, new)):
+                    new = f"{name}-{time.time_ns()}"
+                os.rename(name, new, src_dir_fd=left, dst_dir_fd=self._fd)
+            os.rmdir(self.left)
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(left)
+
+    def withdraw(self) -> bool:
+        """Take the spool away from the hooks, which do nothing from then on; returns whether that worked.
+
+        What is in it can still be taken. What is being written goes on; the next broker finds it.
+        """
+        try:
+            os.rename(self.path, self.left)
+        except OSError:  # something of the name is in the way
+            return False
+        self.path = self.left
+        return True
 
     def finish(self) -> bool:
         """Remove the spool if nothing is in it; returns whether it is gone."""
@@ -72,7 +115,12 @@ class Spool:
         return True
 
     def entries(self) -> list[Entry]:
-        """Return what waits, the oldest first. Raises OSError if the spool cannot be read."""
+        """Return what waits, the oldest first. Raises OSError if the spool cannot be read.
+
+        A list that is made while files come may have one and not the one before it. So what came after the
+        newest that was there at the beginning is left for the next time.
+        """
+        before = set(os.listdir(self._fd))
         found = []
         with os.scandir(self._fd) as entries:
             for entry in entries:
@@ -81,13 +129,14 @@ class Spool:
                 with suppress(OSError):  # gone since it was listed
                     status = entry.stat(follow_symlinks=False)
                     found.append(Entry(status.st_mtime_ns, entry.name, status.st_ino))
-        return sorted(found)
+        newest = max((entry.modified for entry in found if entry.name in before), default=0)
+        return list(_in_turn(entry for entry in found if entry.modified <= newest))
 
     def read(self, name: str, limit: int, *, closed: bool = True) -> Content | None:
         """Return a file's content, None where it is gone; of more than `limit` bytes only the beginning.
 
-        closed: whether its writer is known to have closed it; else None too while it is being written.
-        Raises OddFile for what is no report, OSError where nothing can be read at the moment.
+        closed: whether we were told that its writer closed it; counts where the file system cannot say.
+        Raises BeingWritten, OddFile for what is no report, OSError where nothing can be read at the moment.
         """
         try:
             descriptor = self._open_file(name)
@@ -99,8 +148,11 @@ class Spool:
                 raise OddFile("not a file")
             if found.st_uid != os.getuid():
                 raise OddFile(f"belongs to another user ({found.st_uid})")
-            if not closed and _is_written(descriptor, found.st_mtime):
-                return None
+            if _is_written(descriptor, found.st_mtime, closed=closed):
+                raise BeingWritten
+            found = os.fstat(descriptor)  # from here on it stays as it is
+            if not found.st_size and time.time() - found.st_mtime < _EMPTY_SECONDS:
+                raise BeingWritten
             whole = found.st_size <= limit
             data = os.read(descriptor, found.st_size if whole else HEAD_BYTES)
         except OSError as error:
@@ -177,20 +229,41 @@ def _open(path: str) -> int:
         os.close(descriptor)
 
 
-def _is_written(descriptor: int, modified: float) -> bool:
-    """Return whether somebody has the file open for writing: then no lease to read it is given."""
+def _in_turn(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield entries by time, those of the same clock tick (some ms) by the numbers in their names.
+
+    Writers take them from process ids or counters, modulo 512 or 1024: 1023 may come before 0.
+    """
+    for _, group in groupby(sorted(entries), lambda entry: entry.modified):
+        tied = [(entry, [int(number) for number in _NUMBER.findall(entry.name)]) for entry in group]
+        first, half = tied[0][1], _NAMES_ROUND // 2
+        tied.sort(
+            key=lambda one: [(n - m + half) % _NAMES_ROUND for n, m in zip(one[1], first, strict=False)]
+        )
+        yield from (entry for entry, _ in tied)
+
+
+def _is_written(descriptor: int, modified: float, *, closed: bool) -> bool:
+    """Return whether somebody has the file open for writing: then no lease to read it is given, fcntl(2).
+
+    Who opens it while we have the lease waits, and we are sent a signal: SIGURG, which is nothing to us,
+    instead of SIGIO, which would end us.
+    """
     try:
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
     except BlockingIOError:
         return True
     except OSError:  # a file system without leases
-        return time.time() - modified < _QUIET_SECONDS
+        return not closed and time.time() - modified < _QUIET_SECONDS
     fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_UNLCK)
     return False
 
 
 class Watch:
-    """Tells of files that are closed after writing or moved into a directory. Raises Unusable.
+    """Tells of files that are closed after writing or moved into a directory, and of what is none.
+
+    Raises Unusable.
 
     Only the bare binding of the inotify package is used; importing it costs 25 ms.
     """
@@ -201,6 +274,7 @@ class Watch:
         except (ImportError, OSError) as error:
             raise Unusable(f"inotify cannot be loaded ({error})") from None
         self._bits: Any = constants
+        self._path = path
         above, self._name = os.path.split(path)
         self._fd = -1
         sysctl = "max_user_instances"
@@ -209,7 +283,8 @@ class Watch:
             os.set_inheritable(self._fd, False)
             os.set_blocking(self._fd, False)
             sysctl = "max_user_watches"
-            mask = constants.IN_CLOSE_WRITE | constants.IN_MOVED_TO | constants.IN_ONLYDIR
+            mask = constants.IN_CLOSE_WRITE | constants.IN_MOVED_TO | constants.IN_CREATE
+            mask |= constants.IN_ONLYDIR
             calls.inotify_add_watch(self._fd, os.fsencode(path), mask)
             # Whoever locks a directory has it open, and is not told by itself that it has been removed.
             mask = constants.IN_DELETE | constants.IN_MOVED_FROM | constants.IN_ONLYDIR
@@ -248,6 +323,16 @@ class Watch:
                 lost |= bool(mask & self._bits.IN_Q_OVERFLOW)
                 if wd == self._above:
                     gone |= name == self._name
-                elif name and not name.startswith(".") and not mask & self._bits.IN_ISDIR:
+                elif name and not name.startswith(".") and self._counts(mask, name):
                     names.append(name)
         return names, lost, gone
+
+    def _counts(self, mask: int, name: str) -> bool:
+        """Return whether an event is the last one to expect of a name: none is written after a mkfifo."""
+        if not mask & self._bits.IN_CREATE:
+            return True
+        try:
+            status = os.lstat(os.path.join(self._path, name))
+        except OSError:  # gone already
+            return False
+        return not stat.S_ISREG(status.st_mode) or status.st_nlink > 1

@@ -7,6 +7,7 @@ object, or too large to be read, leaves an event without a payload.
 from __future__ import annotations
 
 import math
+import re
 from typing import Any, NamedTuple
 
 import ujson
@@ -28,12 +29,17 @@ HEADERS = {  # what the man page says of each
     "Agent-Pid": "what the agent's wrapper says is the agent's process id",
     "Pid": "a process between the agent and the writer, and when it started, field 22 of stat; the nearest "
     "first. One without a start time must be as old as the one before it",
+    "Parent": "instead of Pid and Tty: the whole stat of the writer's parent. It is the last header, and the "
+    "payload follows without an empty line",
     "At": "when it happened, in seconds since 1970; else the file's modification time counts",
 }
 HEADER_BYTES = 1 << 16
 HOOK = "agent.hook"
 _DEPTH = 8  # of a payload; nothing that is looked for lies deeper
 _DIGITS = 15  # of an id or a time; such numbers are exact everywhere
+# The line in /proc/PID/stat: the name may hold anything, the rest are a letter and some 50 numbers.
+_STAT = re.compile(rb"([0-9]+) \(.{0,64}\) [A-Za-z]((?: -?[0-9]+){19,})\n", re.DOTALL)
+_PARENT = b"\nParent: "
 _IDS = {"Workspace": "workspace_id", "Surface": "surface_id"}
 _TOOL_EVENTS = frozenset({"pre-tool-use", "post-tool-use"})
 
@@ -58,8 +64,8 @@ def parse(data: bytes, at: float, *, whole: bool = True) -> Report:
 
     Raises ValueError for what has no header, WireError for a plain request that cannot be one.
     """
-    header, end, body = data.partition(b"\n\n")
-    if not end or len(header) > HEADER_BYTES:
+    header, body = split(data)
+    if len(header) > HEADER_BYTES:
         raise ValueError("no header")
     values, pids = _values(header)
     where = _where(values)
@@ -79,9 +85,33 @@ def parse(data: bytes, at: float, *, whole: bool = True) -> Report:
     return Report(request, _processes(pids), _integer(values.get("Agent-Pid", "")), problem)
 
 
+def split(data: bytes) -> tuple[bytes, bytes]:
+    """Return (header, body) of a file, what Parent tells as Pid and Tty. Raises ValueError for no header."""
+    header, end, body = data.partition(b"\n\n")
+    before, parent, after = data.partition(_PARENT)
+    if parent and (not end or len(before) < len(header)):
+        return _split_at_parent(before, after)
+    if not end:
+        raise ValueError("no header")
+    return header, body
+
+
+def _split_at_parent(header: bytes, after: bytes) -> tuple[bytes, bytes]:
+    found = _STAT.match(after)
+    if not found:  # it ended before its stat was read
+        return header, after
+    # fields 4, 6, 7 and 22 of proc(5)'s stat; a match has them all
+    fields = found[2].split()
+    parent, session, terminal, started = fields[0], fields[2], fields[3], fields[18]
+    header += b"\nPid: %b %b\nPid: %b" % (found[1], started, parent)
+    if terminal != b"0":
+        header += b"\nTty: %b %b" % (terminal, session)
+    return header, after[found.end() :]
+
+
 def is_tool_event(data: bytes) -> bool:
     """Return whether a file that begins with `data` tells of a tool: there are many, and none is for long."""
-    values, _ = _values(data.partition(b"\n\n")[0])
+    values, _ = _values(min(data.partition(b"\n\n")[0], data.partition(_PARENT)[0], key=len))
     event = values.get("Event", "")
     return agent_named(values.get("Agent", "")).events.get(event, event) in _TOOL_EVENTS
 
@@ -174,7 +204,7 @@ def _where(values: dict[str, str]) -> dict[str, Any]:
             where[_IDS[name]] = number
     if env:
         where["env"] = env
-    elif "Tty" in values:
+    if not (env.keys() - {"SEANCE_HOST"}) and "Tty" in values:
         device, session = _pair(values["Tty"])
         terminal = terminal_name(device or 0)
         if terminal and session:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from seance_tools import liveness, names
+from seance_tools import liveness, names, spoolfile
 from tests.support import eventually
 
 HOOK = str(Path(__file__).parent.parent / "bin" / "seance-hook")
@@ -58,8 +58,7 @@ class Hooks:
     def report(self) -> tuple[dict[str, list[str]], bytes]:
         """Return the headers and the body of the only file."""
         [content] = self.files()
-        header, end, body = content.partition(b"\n\n")
-        assert end
+        header, body = spoolfile.split(content)
         found: dict[str, list[str]] = {}
         for line in header.decode().split("\n"):
             name, value = line.split(": ", 1)
@@ -207,6 +206,28 @@ def test_an_agent_that_does_not_end_its_payload_has_its_reply_and_can_end_the_ho
     assert (headers["Event"], body) == (["Stop"], b'{"half":')
 
 
+@pytest.mark.parametrize("mode", ["directory", "null for writing", "null"])
+def test_what_cannot_be_read_is_no_payload(hooks: Hooks, mode: str, need: Callable[[str], str]) -> None:
+    flags = os.O_WRONLY if mode == "null for writing" else os.O_RDONLY  # as nohup(1) has it
+    theirs = os.open("/" if mode == "directory" else os.devnull, flags)
+    for command, written in ((["claude", "Stop"], 1), (["claude", "Stop"], 2)):
+        done = subprocess.run(
+            [*hooks.command, *command], env=hooks.environ, stdin=theirs, capture_output=True
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        assert len(hooks.files()) == written
+    hooks.spool.rename(hooks.directory / "away")
+    done = subprocess.run(
+        [need("strace"), "-f", "-o", hooks.directory / "trace", *hooks.command, "claude", "Stop"],
+        env=hooks.environ,
+        stdin=theirs,
+        capture_output=True,
+    )
+    os.close(theirs)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert starts_nothing((hooks.directory / "trace").read_text().splitlines())
+
+
 def test_a_terminal_is_not_waited_for(hooks: Hooks) -> None:
     ours, theirs = pty.openpty()
     done = subprocess.run([*hooks.command, "claude", "Stop"], env=hooks.environ, stdin=theirs, timeout=10)
@@ -296,7 +317,44 @@ def test_a_file_or_link_that_is_there_is_left_alone(plain: Hooks, tmp_path: Path
     plain.run("claude", "Stop", payload=b"{}")
     assert victim.read_bytes() == b"mine"
     [new] = [path for path in plain.spool.iterdir() if path.name.endswith("-3")]
-    assert new.read_bytes().endswith(b"\n\n{}")
+    assert new.read_bytes().endswith(b"\n{}")
+
+
+ODD = {
+    "FIFO": "os.mkfifo(name)",
+    "directory": "os.mkdir(name)",
+    "link to a directory": "os.symlink('.', name)",
+    "link to our output": "os.symlink('/proc/self/fd/1', name)",
+    "link to a device": "os.symlink('/dev/full', name)",
+    "link to a FIFO": "os.symlink('../fifo', name)",
+}
+
+
+def occupied(hooks: Hooks, count: int, make: str) -> list[str]:
+    """Return the beginning of a command whose process first takes the hook's own first names."""
+    script = (
+        f"import os, sys\nfor number in range({count}):\n"
+        f"    name = f'{hooks.spool}/{{os.getpid() % 1024}}-{{number}}'\n    {make}\n"
+        "os.execvp(sys.argv[1], sys.argv[1:])"
+    )
+    return [sys.executable, "-c", script]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_of_what_is_no_file_another_name_is_taken(hooks: Hooks, name: str) -> None:
+    os.mkfifo(hooks.directory / "fifo")
+    hooks.command = [*occupied(hooks, 1, ODD[name]), *hooks.command]
+    hooks.run("codex", "Stop", payload=b"{}", output=REPLY)
+    odd, new = sorted(hooks.spool.iterdir())
+    assert odd.name.endswith("-0")
+    assert new.name.endswith("-1")
+    assert new.read_bytes().endswith(b"\n{}")
+
+
+def test_where_every_name_is_taken_by_what_is_no_file_it_gives_up(hooks: Hooks) -> None:
+    hooks.command = [*occupied(hooks, 8, ODD["FIFO"]), *hooks.command]
+    hooks.run("codex", "Stop", payload=b"x" * 100_000, output=REPLY)
+    assert len(list(hooks.spool.iterdir())) == 8
 
 
 def test_files_do_not_pile_up_without_end(plain: Hooks) -> None:
@@ -337,15 +395,36 @@ MOUNTS = {
 def test_a_disk_that_takes_nothing_is_not_the_agents_business(
     hooks: Hooks, name: str, need: Callable[[str], str]
 ) -> None:
-    done = in_namespace(need, f'{MOUNTS[name]}; "$@"', hooks, b"x" * 200_000)
+    traced = f'{need("strace")} -f -o "$spool/../trace" "$@"'
+    done = in_namespace(need, f"{MOUNTS[name]}; {traced}", hooks, b"x" * 200_000)
     assert (done.returncode, done.stdout, done.stderr) == (0, REPLY, b"")
+    assert starts_nothing((hooks.directory / "trace").read_text().splitlines())
 
 
 def test_a_disk_that_fills_up_in_the_middle_prints_nothing(hooks: Hooks, need: Callable[[str], str]) -> None:
-    script = 'mount -t tmpfs -o size=64k,mode=700 none "$spool"; "$@" || true; cat "$spool"/* >&2'
+    script = (
+        'mount -t tmpfs -o size=64k,mode=700 none "$spool"; status=0; '
+        f'{need("strace")} -f -o "$spool/../trace" "$@" || status=$?; '
+        '[ $status = 1 ]; cat "$spool"/* >&2'  # that much is cat's, and no builtin could change it
+    )
     done = in_namespace(need, script, hooks, b"x" * 200_000)
     assert (done.returncode, done.stdout) == (0, REPLY)
     assert done.stderr.startswith(b"Agent: codex\nEvent: Stop\n")  # without the end of its payload
+    report = spoolfile.parse(done.stderr, 0.0)
+    assert (report.request.params["event"], report.problem) == ("Stop", "malformed")
+    assert report.processes
+    assert starts_nothing((hooks.directory / "trace").read_text().splitlines())
+
+
+@pytest.mark.parametrize(("blocks", "status"), [(0, 0), (8, 1)])
+def test_a_limit_on_the_size_of_files_does_not_kill_it(hooks: Hooks, blocks: int, status: int) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f'ulimit -f {blocks}; exec "$@"', "sh", *hooks.command, "codex", "Stop"],
+        env=hooks.environ,
+        input=b"x" * 30_000,
+        capture_output=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (status, REPLY, b"")
 
 
 def test_without_cat_the_header_alone_counts(hooks: Hooks, need: Callable[[str], str]) -> None:
@@ -369,14 +448,27 @@ def trace(need: Callable[[str], str], hooks: Hooks, *arguments: str, payload: by
     return record.read_text().splitlines()
 
 
-@pytest.mark.parametrize("spool", [True, False])
-def test_it_starts_no_process(hooks: Hooks, need: Callable[[str], str], *, spool: bool) -> None:
-    if not spool:
+def starts_nothing(calls: list[str]) -> bool:
+    """Whether a traced hook stayed one process."""
+    assert calls
+    started = [call for call in calls if re.search(r"\b(v?fork|clone3?)\(", call)]
+    return not started and len({call.split()[0] for call in calls}) == 1
+
+
+@pytest.mark.parametrize("size", [0, 2_000, 200_000, 1_000_000])
+@pytest.mark.parametrize("state", ["a broker", "no broker", "a file in its place", "no names left"])
+def test_it_starts_no_process(hooks: Hooks, need: Callable[[str], str], size: int, state: str) -> None:
+    before = 0
+    if state == "no names left":
+        hooks.command = [*occupied(hooks, 8, ODD["FIFO"]), *hooks.command]
+        before = 1
+    elif state != "a broker":
         hooks.spool.rmdir()
-    calls = trace(need, hooks, "codex", "Stop", payload=b"{}")
-    assert not [call for call in calls if re.search(r"\b(v?fork|clone3?)\(", call)]
-    assert len({call.split()[0] for call in calls}) == 1
-    programs = [call for call in calls if "execve(" in call]
+    if state == "a file in its place":
+        hooks.spool.write_bytes(b"")
+    calls = trace(need, hooks, "codex", "Stop", payload=b"x" * size)
+    assert starts_nothing(calls)
+    programs = [call for call in calls if "execve(" in call and call.endswith("= 0")][before:]
     assert len(programs) == 2  # the shell's, and cat's in its place
     assert '"/bin/cat"' in programs[1]
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
 import socket
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from seance_tools.spool import Content, OddFile, Spool, Unusable, Watch
+from seance_tools.spool import BeingWritten, Content, OddFile, Spool, Unusable, Watch
 
 LIMIT = 1000
 
@@ -109,11 +111,92 @@ def test_a_file_that_is_gone_is_nothing(spool: Spool) -> None:
 
 def test_a_file_that_is_being_written_is_left_until_it_is_closed(spool: Spool) -> None:
     with open(put(spool, "a", b"half"), "ab", buffering=0) as file:
-        assert spool.read("a", LIMIT, closed=False) is None
+        for closed in (False, True):  # the close that we were told of may be an earlier one
+            with pytest.raises(BeingWritten):
+                spool.read("a", LIMIT, closed=closed)
         file.write(b" and half")
     content = spool.read("a", LIMIT, closed=False)
     assert content
     assert content.data == b"half and half"
+
+
+def test_a_file_that_changes_while_it_is_looked_at_is_read_whole(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = open(put(spool, "a", b""), "ab", buffering=0)  # noqa: SIM115 - closed late on purpose
+    lease = fcntl.fcntl
+
+    def late(descriptor: int, command: int, argument: int) -> object:
+        if command == fcntl.F_SETLEASE and not file.closed:
+            file.write(b"whole")
+            file.close()
+        return lease(descriptor, command, argument)
+
+    monkeypatch.setattr(fcntl, "fcntl", late)
+    content = spool.read("a", LIMIT, closed=False)
+    assert content == Content(spool.entries()[0], b"whole", whole=True)
+
+
+def test_an_empty_file_is_one_that_is_being_made_until_it_is_old(spool: Spool) -> None:
+    put(spool, "a", b"")
+    with pytest.raises(BeingWritten):
+        spool.read("a", LIMIT)
+    put(spool, "a", b"", time.time() - 20)
+    content = spool.read("a", LIMIT)
+    assert content
+    assert content.data == b""
+
+
+def test_a_writer_that_comes_while_we_look_does_not_end_us(tmp_path: Path) -> None:
+    """It waits until the lease is given back, and the kernel sends us a signal."""
+    script = """
+import fcntl, subprocess, sys
+from pathlib import Path
+from seance_tools.spool import Spool
+path, lease = sys.argv[1], fcntl.fcntl
+def slow(descriptor, command, argument):
+    done = lease(descriptor, command, argument)
+    if (command, argument) == (fcntl.F_SETLEASE, fcntl.F_RDLCK):
+        global writer
+        writer = subprocess.Popen(["sh", "-c", 'echo >>"$0"', path + "/a"])
+        while ") S " not in Path(f"/proc/{writer.pid}/stat").read_text():
+            assert writer.poll() is None
+    return done
+fcntl.fcntl = slow
+spool = Spool(path)
+Path(path, "a").write_text("a")
+spool.read("a", 100)
+sys.exit(writer.wait())
+"""
+    command = [sys.executable, "-c", script, str(tmp_path / "spool")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_files_of_one_clock_tick_come_in_the_order_of_their_numbers(spool: Spool) -> None:
+    for name in ("1023-0", "0-0", "9-0", "10-0", "1022-1"):
+        put(spool, name, modified=5.0)
+    for name in ("pi-3-511", "pi-3-0", "pi-3-1"):
+        put(spool, name, modified=6.0)
+    names = [entry.name for entry in spool.entries()]
+    assert names == ["1022-1", "1023-0", "0-0", "9-0", "10-0", "pi-3-511", "pi-3-0", "pi-3-1"]
+
+
+def test_what_comes_while_we_look_is_left_for_the_next_time(
+    spool: Spool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(spool, "a", modified=5.0)
+    listed = os.listdir
+
+    def late(directory: int) -> list[str]:
+        found = listed(directory)
+        put(spool, "c", modified=7.0)
+        put(spool, "b", modified=4.0)
+        return found
+
+    monkeypatch.setattr(os, "listdir", late)
+    assert [entry.name for entry in spool.entries()] == ["b", "a"]
+    assert [entry.name for entry in spool.entries()] == ["b", "a", "c"]
 
 
 def odd_files(spool: Spool) -> dict[str, str]:
@@ -172,6 +255,40 @@ def test_it_goes_when_it_is_empty_and_stays_while_it_is_not(spool: Spool) -> Non
     assert not os.path.exists(spool.path)
 
 
+def test_once_it_is_withdrawn_writers_find_none_and_the_next_broker_all(spool: Spool, tmp_path: Path) -> None:
+    put(spool, "a", b"waits")
+    with open(Path(spool.path) / ".being-made", "wb") as file:
+        assert spool.withdraw()
+        assert not (tmp_path / "spool").exists()
+        file.write(b"made")
+    content = spool.read("a", LIMIT)
+    assert content
+    assert content.data == b"waits"
+    assert not spool.finish()
+    after = Spool(str(tmp_path / "spool"))
+    after.take_up()
+    assert os.listdir(after.path) == []  # the one before is still at it
+    spool.close()
+    put(after, "a", b"new")
+    after.take_up()
+    assert not os.path.exists(after.left)
+    assert sorted(path.read_bytes() for path in Path(after.path).iterdir()) == [b"made", b"new", b"waits"]
+    for path in Path(after.path).iterdir():
+        path.unlink()
+    assert after.withdraw()
+    assert after.finish()
+    assert sorted(os.listdir(tmp_path)) == []
+
+
+def test_a_withdrawal_that_something_is_in_the_way_of_leaves_the_spool(spool: Spool) -> None:
+    Path(spool.left).write_bytes(b"mine")
+    assert not spool.withdraw()
+    assert os.path.isdir(spool.path)
+    with pytest.raises(NotADirectoryError):
+        spool.take_up()
+    assert spool.finish()
+
+
 def told(watch: Watch) -> tuple[list[str], bool, bool]:
     assert select.select([watch], [], [], 5.0)[0]
     return watch.take()
@@ -188,6 +305,18 @@ def test_a_watch_tells_of_what_is_closed_or_moved_in(spool: Spool, tmp_path: Pat
     (tmp_path / "d").write_bytes(b"x")
     os.rename(tmp_path / "d", Path(spool.path) / "d")
     assert told(watch) == (["b", "c", "d"], False, False)
+    watch.close()
+
+
+def test_a_watch_tells_of_what_is_no_file_when_it_appears(spool: Spool, tmp_path: Path) -> None:
+    watch = Watch(spool.path)
+    odd = odd_files(spool)
+    os.link(tmp_path / "victim", Path(spool.path) / "linked")
+    os.mkdir(tmp_path / "moved")
+    os.rename(tmp_path / "moved", Path(spool.path) / "moved")
+    names, lost, gone = told(watch)
+    assert (lost, gone) == (False, False)
+    assert {*odd, "linked", "moved"} - {"foreign", "secret"} <= set(names)
     watch.close()
 
 

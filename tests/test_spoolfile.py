@@ -94,6 +94,38 @@ def test_processes_are_those_that_are_numbers() -> None:
     assert report.agent_pid == 12
 
 
+def stat(name: bytes, terminal: int = 34823) -> bytes:
+    """A line of /proc/PID/stat of process 48213, whose parent is 48100, in session 47."""
+    return b"48213 (%b) S 48100 48213 47 %d -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 1180233" % (
+        name,
+        terminal,
+    ) + (b" 2433024 204" + b" 0" * 28 + b"\n")
+
+
+@given(st.binary(max_size=15), st.binary(max_size=80))
+def test_the_parents_stat_tells_of_it_whatever_its_name(name: bytes, body: bytes) -> None:
+    header, found = spoolfile.split(HOOK + b"Parent: " + stat(name) + body)
+    assert header == HOOK + b"Pid: 48213 1180233\nPid: 48100\nTty: 34823 47"
+    assert found == body
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"\n\n{}", b"Pid: 1\n\nParent: 2", stat(b"x")])
+def test_behind_the_parent_everything_is_payload(body: bytes) -> None:
+    assert spoolfile.split(HOOK + b"Parent: " + stat(b"sh", 0) + body)[1] == body
+    report = parse(HOOK + b"Parent: " + stat(b"sh", 0) + body, 1.0)
+    assert report.processes == ((48213, 1180233), (48100, None))
+    assert "tty" not in report.request.caller
+
+
+@pytest.mark.parametrize("body", [b"", b"{}", b"1 (x) S 2\n\n{}", b"\nPid: 7\n\n"])
+def test_of_a_parent_that_had_ended_nothing_is_told(body: bytes) -> None:
+    assert spoolfile.split(HOOK + b"Parent: " + body) == (HOOK.rstrip(), body)
+
+
+def test_in_a_payload_a_parent_is_none() -> None:
+    assert parse(HOOK + b"\n\nParent: " + stat(b"sh"), 1.0).processes == ()
+
+
 def test_the_first_of_two_headers_counts_and_strange_lines_do_not() -> None:
     report = parse(b"Agent: claude\nAgent: codex\nno colon\n: x\n Surface: 4\nEvent: a: b\n\n", 1.0)
     assert (report.request.params["agent"], report.request.params["event"]) == ("claude", "a: b")

@@ -1,7 +1,8 @@
 """What ties the spool to the core: a file makes the call that a socket would, and goes once that is saved.
 
 Every batch of files is one commit, and the commit holds the files' identities too: those that a killed broker
-had taken, but not removed yet, are known after its restart and not taken twice.
+had taken, but not removed yet, are known after its restart and not taken twice. Where nothing can be saved,
+reports are taken all the same, and their files kept until that works again.
 """
 
 from __future__ import annotations
@@ -13,22 +14,26 @@ import time
 from contextlib import suppress
 from itertools import islice
 
-from seance_tools import config, lifecycle, liveness, spoolfile
-from seance_tools.agents import agent_named
+from seance_tools import config, spoolfile
 from seance_tools.broker.core import Core
+from seance_tools.broker.reports import Reports
 from seance_tools.methods import find
 from seance_tools.names import LIMITS
-from seance_tools.spool import Content, Entry, OddFile, Spool, Unusable, Watch
+from seance_tools.spool import BeingWritten, Content, Entry, OddFile, Spool, Unusable, Watch
 from seance_tools.wire import WireError
 
 log = logging.getLogger("seance-broker")
 BATCH, BATCH_BYTES = 256, 8 << 20  # to a commit: some 20 ms
+START_BATCHES = 2  # before the socket is served, which has to be within half a second
 SLOW_SECONDS = 2.0  # between two looks where nothing tells of new files
+# The kernel tells that a file was closed a moment before it is: looked at so often, so many seconds apart.
+CLOSE_TRIES, CLOSE_SECONDS = 20, 0.01
 STOP_TRIES, STOP_SECONDS = 25, 0.02  # for what is still being written when the broker stops
-MARK = "spool"  # the counter row that holds the identities of the last batch
+MARK = "spool"  # the counter row that holds the identities of the last batch, and of what is kept
 COUNTERS = (
     "taken",
     "waiting",
+    "kept",
     "dropped",
     "set_aside",
     "unreadable",
@@ -38,8 +43,6 @@ COUNTERS = (
     "ended",
 )
 _FILE_BYTES = LIMITS["spool_body_bytes"] + spoolfile.HEADER_BYTES
-
-Found = tuple[int | None, bool]  # an agent's process id, whether any of its processes lives
 
 
 class Intake:
@@ -55,9 +58,11 @@ class Intake:
         self._link = link
         self._spool: Spool | None = None
         self._watch: Watch | None = None
-        self._pending: dict[str, bool] = {}  # the oldest first: whether its writer is known to have closed it
+        self._pending: dict[str, int] = {}  # the oldest first: tries, 0 where no event says that it is closed
+        self._kept: dict[Entry, None] = {}  # taken, but not saved yet
+        self._unfinished = False  # whether some were being written at the last look
         self._spared: set[str] = set()  # of those, which are known to be no tool events
-        self._agents: dict[tuple[tuple[spoolfile.Process, ...], str, int | None], Found] = {}
+        self._reports = Reports(self._counters)
         self._next: asyncio.Handle | None = None
         self._look: asyncio.TimerHandle | None = None
 
@@ -68,7 +73,7 @@ class Intake:
         self._add(self._not_old(self._not_taken(self._entries())))
         if self._pending:
             self.core.configure(config.read(os.environ))  # it may switch an agent off
-        while self._pending:
+        for _ in range(START_BATCHES):
             self._take_batch()
 
     def watch(self) -> None:
@@ -85,27 +90,37 @@ class Intake:
 
     async def stop(self) -> None:
         """Take what is there and remove the spool, so that hooks do nothing without a broker."""
-        for handle in (self._next, self._look):
-            if handle:
-                handle.cancel()
         if not self._spool:
+            self._cancel()
             return
         self._unwatch()
+        if self._link:
+            with suppress(OSError):
+                if os.readlink(self._link) == self._spool.path:
+                    os.unlink(self._link)
+        withdrawn = self._spool.withdraw()
+        if self._kept and self.core.store.recover(self.core.tables):
+            self._release()
         for _ in range(STOP_TRIES):
             self._scan()
             while self._pending:
                 self._take_batch()
             if self._spool.finish():
                 break
+            if withdrawn and not self._unfinished:
+                log.warning("spool: something stays in %s until the next start", self._spool.path)
+                break
             await asyncio.sleep(STOP_SECONDS)
         else:
-            log.warning("the spool %s stays: it does not get empty", self._spool.path)
-        if self._link:
-            with suppress(OSError):
-                if os.readlink(self._link) == self._spool.path:
-                    os.unlink(self._link)
+            log.warning("spool: %s stays, something is still being written there", self._spool.path)
+        self._cancel()
         self._spool.close()
         self._spool = None
+
+    def _cancel(self) -> None:
+        for handle in (self._next, self._look):
+            if handle:
+                handle.cancel()
 
     def _open(self) -> bool:
         try:
@@ -114,6 +129,10 @@ class Intake:
             self._problem(str(error))
             return False
         self._counters["problem"] = None
+        try:
+            self._spool.take_up()
+        except OSError as error:
+            self._problem(f"{self._spool.left} cannot be taken up: {error.strerror}")
         if self._link:
             self._make_link(self._spool.path)
         return True
@@ -162,10 +181,11 @@ class Intake:
         """Take what inotify tells of."""
         assert self._watch
         names, lost, gone = self._watch.take()
-        self._pending.update(dict.fromkeys(names, True))
+        self._pending.update(dict.fromkeys(names, CLOSE_TRIES))
         if gone:
             self._begin_anew()
         elif lost:
+            self._pending.clear()  # times tell the order; which of them are lost, nothing
             self._look_again()
         else:
             self._work()
@@ -179,6 +199,7 @@ class Intake:
             self._spool.close()
             self._spool = None
         self._pending.clear()
+        self._kept.clear()
         if self._open():
             self.watch()
         else:
@@ -197,13 +218,20 @@ class Intake:
             self._look = None
         if not self._spool:
             return
+        if self._kept:
+            self._release()
         self._scan()
-        if not self._watch or self._pending:
-            self._look = asyncio.get_running_loop().call_later(SLOW_SECONDS, self._look_again)
+        if not self._watch:
+            self._look_later()
         self._work()
 
+    def _look_later(self) -> None:
+        if not self._look:
+            self._look = asyncio.get_running_loop().call_later(SLOW_SECONDS, self._look_again)
+
     def _scan(self) -> None:
-        self._add(self._entries())
+        self._unfinished = False
+        self._add([entry for entry in self._entries() if entry not in self._kept])
 
     def _entries(self) -> list[Entry]:
         assert self._spool
@@ -215,7 +243,7 @@ class Intake:
 
     def _add(self, entries: list[Entry]) -> None:
         for entry in entries:
-            self._pending.setdefault(entry.name, False)
+            self._pending.setdefault(entry.name, 0)
         self._bound()
 
     def _work(self) -> None:
@@ -224,9 +252,11 @@ class Intake:
             self._next.cancel()
             self._next = None
         self._bound()
+        waiting = len(self._pending)
         self._take_batch()
         if self._pending:
-            self._next = asyncio.get_running_loop().call_soon(self._work)
+            delay = 0.0 if len(self._pending) < waiting else CLOSE_SECONDS
+            self._next = asyncio.get_running_loop().call_later(delay, self._work)
 
     def _bound(self) -> None:
         """Drop what is too much: the oldest tool events, then the oldest of the rest."""
@@ -240,7 +270,7 @@ class Intake:
                 break
             if name in self._spared:
                 continue
-            with suppress(OddFile, OSError):  # told when it is taken
+            with suppress(BeingWritten, OddFile, OSError):  # told when it is taken
                 content = self._spool.read(name, 0)
                 if content and spoolfile.is_tool_event(content.data):
                     dropped.append(name)
@@ -258,48 +288,80 @@ class Intake:
         """Do what the oldest files ask for, save that, and remove them."""
         taken: list[Entry] = []
         size = 0
-        self._agents.clear()
-        while self._pending and len(taken) < BATCH and size < BATCH_BYTES:
-            name = next(iter(self._pending))
-            content = self._read(name, closed=self._pending.pop(name))
+        self._reports.forget()
+        for name in list(islice(self._pending, BATCH)):
+            if size >= BATCH_BYTES or not self._pending:
+                break
+            content = self._read(name)
             if content and self._take(content):
                 taken.append(content.entry)
                 size += len(content.data)
         self._spared &= self._pending.keys()
         self._counters["waiting"] = len(self._pending)
-        if taken and self._save(taken):
-            self._counters["taken"] += len(taken)
-            self._remove([entry.name for entry in taken])
+        if taken:
+            self._save(taken)
 
-    def _save(self, taken: list[Entry]) -> bool:
-        """Commit what files have changed, with what identifies them; returns whether that went well."""
-        self.core.tables.set("counter", {"name": MARK, "value": [list(entry) for entry in taken]})
+    def _save(self, taken: list[Entry]) -> None:
+        """Commit what files have changed, with what identifies them; then they can go."""
+        self._kept.update(dict.fromkeys(taken))
+        self.core.tables.set("counter", {"name": MARK, "value": [list(entry) for entry in self._kept]})
         try:
             self.core.commit()
         except Exception:
             self.core.counters["faults"] += 1
             log.exception("fault while saving what the spool held")
             for entry in taken:
+                del self._kept[entry]
                 self._put_aside(entry.name, "a fault of the broker", "unreadable")
-            return False
-        return True
+            return
+        self._counters["taken"] += len(taken)
+        self._release()
 
-    def _read(self, name: str, *, closed: bool) -> Content | None:
+    def _release(self) -> None:
+        """Remove files whose effects are saved. While nothing can be saved they stay, for after a restart."""
+        gone = list(self._kept)
+        if self.core.store.degraded:
+            gone = gone[: -LIMITS["spool_files"]]
+            if gone:
+                log.warning("spool: %d reports go before they are saved, too many are kept", len(gone))
+            self._look_later()
+        self._remove([entry.name for entry in gone])
+        for entry in gone:
+            del self._kept[entry]
+        self._counters["kept"] = len(self._kept)
+
+    def _read(self, name: str) -> Content | None:
+        """Return what a file of those that wait holds, None where it cannot be taken, or only later."""
         assert self._spool
+        tries = self._pending[name]
         try:
-            return self._spool.read(name, _FILE_BYTES, closed=closed)
+            content = self._spool.read(name, _FILE_BYTES, closed=tries > 0)
+        except BeingWritten:
+            if tries > 1:
+                self._pending[name] = tries - 1
+                return None
+            self._unfinished = True  # the event of its close brings it back, or a look
+            self._look_later()
+            content = None
         except OddFile as error:
             self._put_aside(name, str(error), "unreadable")
+            content = None
         except OSError as error:
             self._later(str(error.strerror))
-        return None
+            return None
+        del self._pending[name]
+        if content and not content.data:
+            self._remove([name])
+            self._counters["unreadable"] += 1
+            log.warning("spool: %a is gone: it was empty", name)
+            return None
+        return content
 
     def _later(self, reason: str) -> None:
         """Leave all that waits for a later look: nothing can be taken at the moment."""
         log.warning("spool: no report can be taken at the moment: %s", reason)
         self._pending.clear()
-        if not self._look:
-            self._look = asyncio.get_running_loop().call_later(SLOW_SECONDS, self._look_again)
+        self._look_later()
 
     def _take(self, content: Content) -> bool:
         """Do what one file asks for; whatever is wrong with it is told and counted, and ends here.
@@ -308,7 +370,7 @@ class Intake:
         """
         name = content.entry.name
         try:
-            report = self._parse(content)
+            report = self._reports.read(content)
             if report:
                 self.core.call(report.request, find(report.request.method))
         except WireError as error:
@@ -326,44 +388,3 @@ class Intake:
             self._put_aside(name, "a fault of the broker", "unreadable")
             return False
         return True
-
-    def _parse(self, content: Content) -> spoolfile.Report | None:
-        """Return the report of a file, None where it does not count. Raises OddFile, WireError."""
-        name = content.entry.name
-        try:
-            report = spoolfile.parse(content.data, content.entry.modified / 1e9, whole=content.whole)
-        except ValueError as error:
-            raise OddFile(str(error)) from None
-        if report.problem:
-            self._counters[report.problem] += 1
-            log.warning("spool: %a has a payload that is %s", name, report.problem)
-        if report.request.method == spoolfile.HOOK and not self._add_process(report):
-            self._counters["ended"] += 1
-            log.info("spool: %a does not count: its process has ended", name)
-            return None
-        return report
-
-    def _add_process(self, report: spoolfile.Report) -> bool:
-        """Add the agent's process id to a report; returns whether the report counts.
-
-        Where nothing lives any more that had to do with it, it counts unless it says that the agent is alive.
-        """
-        params = report.request.params
-        agent = agent_named(params["agent"])
-        question = (report.processes, agent.key, report.agent_pid)
-        if question not in self._agents:
-            try:
-                found = liveness.find_agent(report.processes, agent.binaries, report.agent_pid)
-            except OSError as error:
-                raise WireError("busy", f"processes cannot be looked at: {error.strerror}") from None
-            self._agents[question] = found
-        pid, alive = self._agents[question]
-        if pid is not None:
-            params["pid"] = pid
-        if alive or not report.processes:
-            return True
-        meaning = lifecycle.read(agent, params["event"], params["payload"], params["at"])
-        if meaning is None:
-            return True
-        state = lifecycle.TRANSITIONS.get(meaning.event)
-        return state not in ("running", "needs_input") and meaning.event not in lifecycle.OPENING

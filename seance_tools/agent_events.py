@@ -5,6 +5,10 @@ Level 0: imports nothing.
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Mark = tuple[tuple[str, object], ...]
+
 # What agents call their events, and which of ours (lifecycle, TRANSITIONS) each is: a name of ours, or
 # conditions (member of the payload, its value, our name) of which the first that holds counts, and at last
 # what it is otherwise; "" is nothing to us. Our own names are understood from every agent without a row.
@@ -161,3 +165,21 @@ ANTIGRAVITY = {
     "Stop": "stop",
 }
 AIDER = {"notifications-command": "stop", "notification": "stop"}  # all that it ever says: your turn
+
+# What lines of an agent's own log say that its hooks do not. A mark is what all hold of a line: (member, how
+# its text begins, or its value). interrupted: the user has ended the turn. answered: a call of a tool has its
+# result, be it that the user said no. asked_again: the model speaks, and has the results of all calls before.
+# skip: lines of sub-agents. Of Claude Code's transcripts and Codex's rollouts, as third parties read them.
+CLAUDE_LOG: dict[str, tuple[Mark, ...]] = {
+    "skip": ((("isSidechain", True),),),
+    "interrupted": (
+        (("type", "user"), ("message.content", "[Request interrupted by user")),
+        (("type", "user"), ("message.content.0.text", "[Request interrupted by user")),
+    ),
+    "answered": ((("type", "user"), ("message.content.0.type", "tool_result")),),
+    "asked_again": ((("type", "assistant"),),),
+}
+CODEX_LOG: dict[str, tuple[Mark, ...]] = {
+    "interrupted": ((("type", "event_msg"), ("payload.type", "turn_aborted")),),
+    "answered": ((("type", "response_item"), ("payload.type", "function_call_output")),),
+}

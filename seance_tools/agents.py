@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _NOTHING: dict[str, str] = {}
+_NO_MARKS: dict[str, tuple[agent_events.Mark, ...]] = {}
 _HELP = ("--version", "-v", "--help", "-h")
 _NOT_CODEBUFF = (*_HELP, "login", "publish")
-_MANAGE = ("mcp", "config", "doctor", "update", "install", "plugin", "agents", "setup-token", "auth")
+_MANAGE: tuple[str, ...] = ("mcp", "config", "doctor", "update", "upgrade", "install", "plugin", "plugins")
+_MANAGE += ("agents", "auth", "setup-token", "migrate-installer", "remote-control")
 
 
 class Agent:
@@ -31,6 +33,9 @@ class Agent:
 
     events: its names for what happens, to ours. layers: members of its payloads whose own members count as
     the payload's. fields: where its payloads have something else than all others do (lifecycle, FIELDS).
+    transcript: what the log says that its hooks name in transcript_path (lifecycle.transcript); none where it
+    is not read. prompt: pattern of its screen that shows its prompt, "" for none known; busy: words of a
+    screen that, though it does, waits for no prompt.
     many_sessions: one process may have several sessions at work. tells_prompts: it says when a turn begins.
 
     install: what it loads to report to us, () for nothing: the way (see install.plan), its directory (the
@@ -57,6 +62,9 @@ class Agent:
         fields: Mapping[str, str] = _NOTHING,
         many_sessions: bool = False,
         tells_prompts: bool = True,
+        transcript: Mapping[str, tuple[agent_events.Mark, ...]] = _NO_MARKS,
+        prompt: str = "",
+        busy: tuple[str, ...] = (),
         install: tuple[str, ...] = (),
         launch: str = "",
     ) -> None:
@@ -76,6 +84,9 @@ class Agent:
         self.fields = fields
         self.many_sessions = many_sessions
         self.tells_prompts = tells_prompts
+        self.transcript = transcript
+        self.prompt = prompt
+        self.busy = busy
         self.install = install
         self.launch = launch
 
@@ -135,6 +146,11 @@ AGENTS = (
         ("claude",),
         not_sessions=(*_HELP, *_MANAGE),
         events=agent_events.CLAUDE,
+        transcript=agent_events.CLAUDE_LOG,
+        # Its input line stands right below a border, where dialogs have a title; it is there while it works,
+        # too, but then with these words. As third-party readers have its screen, versions 1 and 2.
+        prompt=r"^[╭ ]*─{8,}.*\n[│ ]*[>❯](?!\s*\d+\.)(?:\s.*)?\n",
+        busy=("esc to interrupt", "Esc to cancel", "Enter to select", "Do you want to"),
         install=("json", "CLAUDE_CONFIG_DIR|.claude", "settings.json"),
         launch="--settings",
     ),
@@ -143,6 +159,7 @@ AGENTS = (
         "Codex",
         ("codex",),
         events=agent_events.CODEX,
+        transcript=agent_events.CODEX_LOG,
         reply='{"continue":true}',
         install=("json", "CODEX_HOME|.codex", "hooks.json"),
     ),
@@ -203,7 +220,7 @@ AGENTS = (
         "Copilot CLI",
         ("copilot",),
         events=agent_events.COPILOT,
-        install=("file", "COPILOT_HOME|.copilot", "hooks/seance-tools.json"),
+        install=("json", "COPILOT_HOME|.copilot", "hooks/seance-tools.json"),
     ),
     Agent(
         "amp",

@@ -3,13 +3,13 @@
     report = read(agent, "PreToolUse", payload, at)   # None: it means nothing to us
     after = advance(record, report)                    # the next record; its arguments are never altered
     announcement(record, after, report)                # what to tell the user, once for each transition
-    review(record, now)                                # what follows when nothing comes
+    review(record, now, seen)                          # what follows from silence and from what is seen
 
 TRANSITIONS (table.py) is the table of events and their states; what each does beyond that is one function in
 transitions.py. Agents' own names for events stand in their rows of AGENTS, the places of fields in their
 payloads in FIELDS (payloads.py). Rules (Architecture, "Agents"):
 
-- a report older than the last one taken is acknowledged and ignored;
+- a report older than the last one taken is acknowledged and ignored, but for what it says of a tool's call;
 - counts are sizes of sets of ids, never +1 or -1, and sub-agents change nothing but their own set;
 - what waits for the user is a set too: the state is needs_input until it is empty;
 - an event that the table does not know changes nothing.
@@ -19,7 +19,7 @@ from seance_tools.lifecycle.announcements import Announcement, announcement
 from seance_tools.lifecycle.explanation import explain
 from seance_tools.lifecycle.payloads import FIELDS, Record, Report, read
 from seance_tools.lifecycle.records import blank, complete, is_child
-from seance_tools.lifecycle.silence import next_review, review, unreported
+from seance_tools.lifecycle.silence import next_review, review, unreported, vouched_for
 from seance_tools.lifecycle.step import advance, ends
 from seance_tools.lifecycle.table import (
     CLOSING,
@@ -32,6 +32,7 @@ from seance_tools.lifecycle.table import (
     TRANSITIONS,
 )
 from seance_tools.lifecycle.tools import describe_tool
+from seance_tools.lifecycle.transcript import Transcript
 
 __all__ = [
     "CLOSING",
@@ -46,6 +47,7 @@ __all__ = [
     "Announcement",
     "Record",
     "Report",
+    "Transcript",
     "advance",
     "announcement",
     "blank",
@@ -58,4 +60,5 @@ __all__ = [
     "read",
     "review",
     "unreported",
+    "vouched_for",
 ]

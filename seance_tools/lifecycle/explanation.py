@@ -23,6 +23,8 @@ def explain(record: Record, now: float) -> Record:
         ways["needs_input"].append("notification of kind " + " or ".join(sorted(NEEDS_INPUT_KINDS)))
     if record["state"] != "background":
         ways["background"] = ["stop with background_tasks"]
+    if record["transcript"] and record["state"] in ("running", "needs_input"):
+        ways.setdefault("idle", []).append("an interruption in " + record["transcript"])
     if next_review(record) is not None:
         ways["unknown"] = [UNKNOWN_RULE]
     ways["ended"] = [END, *(["the end of process " + str(record["pid"])] if record["pid"] else [])]

@@ -36,10 +36,11 @@ FIELDS = {
     "message": "message notification.message title description",
     "last_message": "last_assistant_message last-assistant-message prompt_response assistant_response",
     "error": "error error.message error.data.message error_message message reason",
+    "transcript": "transcript_path transcriptPath",
 }
 _PATHS = {name: tuple(paths.split()) for name, paths in FIELDS.items()}
 _ARGUMENTS = ("tool_input", "toolInput", "toolArgs", "args", "toolCall.args", "input", "metadata")
-_LONG = frozenset({"message", "last_message", "error"})
+_LONG = frozenset({"message", "last_message", "error", "transcript"})
 # Events that are about a tool without naming it: a member of the payload, and the tool that has it.
 _UNNAMED_TOOLS = (("command", "shell"), ("file_path", "read"))
 
@@ -53,6 +54,7 @@ class Report(NamedTuple):
     a notification. reason: why a session began or ended. background: number of running background tasks,
     subagents: number or ids of sub-agents, None where nothing is said. shared: one process of this agent may
     have several sessions at work. turn_end: this always ends a turn, for an agent that tells no beginnings.
+    transcript: path of the session's log, where the agent's row says how to read it.
     """
 
     event: str
@@ -77,6 +79,7 @@ class Report(NamedTuple):
     message: str = ""
     last_message: str = ""
     error: str = ""
+    transcript: str = ""
     interrupted: bool = False
     background: int | None = None
     subagents: int | tuple[str, ...] | None = None
@@ -84,7 +87,7 @@ class Report(NamedTuple):
     turn_end: bool = False
 
 
-def _at(payload: Record, path: str) -> Any:
+def member_at(payload: Record, path: str) -> Any:
     """Return what is at a path of names and list indices, None where nothing is."""
     value: Any = payload
     for name in path.split("."):
@@ -99,7 +102,7 @@ def _at(payload: Record, path: str) -> Any:
 
 def _text(payload: Record, paths: tuple[str, ...], limit: int = _NAME) -> str:
     for path in paths:
-        value = payload.get(path) if "." not in path else _at(payload, path)
+        value = payload.get(path) if "." not in path else member_at(payload, path)
         if isinstance(value, str) and value:
             return clean(value, limit)
     return ""
@@ -108,7 +111,7 @@ def _text(payload: Record, paths: tuple[str, ...], limit: int = _NAME) -> str:
 def _arguments(payload: Record) -> Record | None:
     """Return a tool's input; some agents give it as JSON in a string."""
     for path in _ARGUMENTS:
-        value = _at(payload, path)
+        value = member_at(payload, path)
         if isinstance(value, str) and value.startswith("{") and len(value) <= _QUOTED_BYTES:
             try:
                 value = ujson.loads(value)
@@ -127,7 +130,7 @@ def _event(agent: Agent, native: str, payload: Record) -> str:
     assert isinstance(known, tuple)  # AGENTS has nothing else
     *conditions, otherwise = known
     for path, value, event in conditions:
-        if _at(payload, path) == value:
+        if member_at(payload, path) == value:
             return str(event)
     return str(otherwise)
 
@@ -192,6 +195,8 @@ def read(agent: Agent, native: str, payload: Record, at: float, source: str = "h
         for name, paths in places.items()
     }
     texts["native"] = native
+    if not agent.transcript:
+        texts["transcript"] = ""
     own = native not in agent.events  # scripts speak our names, and may say what shall be shown
     texts["status"] = _text(body, ("status",)) if own else ""
     texts["display_name"] = _text(body, ("display_name",)) if own else ""

@@ -2,11 +2,17 @@
 
 base: what the session itself does, {"state", "text"}; sub-agents and questions to the user come on top.
 needs: what waits for the user, each {"agent_id", "request_id", "tool_use_id", "tool_name", "doing", "text",
-"detail"}; while there is one, the state is needs_input. answered: the last of them is, and no tool was called
-since; calls_told: calls of tools are reported at all. turn_since: when the turn that is not over began, else
-None. subagents: id → {"at", "name"} of those at work; gone: id → when it ended. former: ids of sessions that
-this agent has left. heard_at: when anything was heard of the session. quiet_seconds: for how long it has said
-nothing though it is at work, 0 while that is short.
+"detail", "at"}; while there is one, the state is needs_input. An agent_id that is one of OTHERS_KINDS in
+parentheses is that of an agent outside this session. answered: the last of them is, and no tool was called
+since; asked_at: when the agent last asked in this turn, else None; calls_told: calls of tools are reported
+at all. calls: those that are not over, over: those that lately were, each {"agent_id", "tool_use_id",
+"tool_name", "doing", "at"}. rested_at: when the session's own calls and needs were last over, by the end or
+the beginning of a turn; cut_at: when its sub-agents' were too. turn_since: when the turn that is not over
+began, else None. acted_at: when the agent last did something of its own. subagents: id → {"at", "name"} of
+those at work; gone: id → when it ended. former: ids of sessions that this agent has left. heard_at: when
+anything was heard of the session. quiet_seconds: for how long it has said nothing though it is at work, 0
+while that is short. hooked: the agent speaks for itself, nobody watches it. stopped: its process is (Ctrl-Z),
+whatever it did; the state is unknown then. transcript: path of its log.
 """
 
 from __future__ import annotations
@@ -19,6 +25,7 @@ from seance_tools.lifecycle.table import CLOSING, OPENING, TEXTS
 MOST_SUBAGENTS = 64
 MOST_GONE = 64
 MOST_NEEDS = 16
+MOST_CALLS = 16
 MOST_FORMER = 8
 
 
@@ -38,24 +45,37 @@ def blank(at: float) -> Record:
         "base": {"state": "unknown", "text": TEXTS["unknown"]},
         "needs": [],
         "answered": False,
+        "asked_at": None,
         "calls_told": False,
+        "calls": [],
+        "over": [],
+        "cut_at": 0.0,
+        "rested_at": 0.0,
         "turn_since": None,
+        "acted_at": at,
         "subagents": {},
         "gone": {},
         "former": [],
         "heard_at": at,
         "quiet_seconds": 0,
+        "hooked": True,
+        "stopped": False,
+        "transcript": "",
     }
 
 
 def complete(record: Record) -> Record:
     """Return a record with every member; one that an earlier version wrote lacks some."""
-    if "base" in record:
+    if "acted_at" in record:
         return record
     at = record["at"]
     state = record["state"]
+    new = {**blank(at), "hooked": record.get("source", "hook") == "hook"}
+    if "base" in record:
+        needs = [{"at": record["since"], **need} for need in record["needs"]]
+        return {**new, **record, "needs": needs}
     shown = {"base": {"state": state, "text": record["text"]}} if state != "needs_input" else {}
-    return {**blank(at), "turn_since": at if state == "running" else None, **shown, **record}
+    return {**new, "turn_since": at if state == "running" else None, **shown, **record}
 
 
 class Subject(NamedTuple):
@@ -123,10 +143,13 @@ def named_subagent(record: Record, name: str) -> str:
     return next((child for child, row in record["subagents"].items() if name and row["name"] == name), "")
 
 
-def same_need(need: Record, report: Report, child: str) -> bool:
-    """Return whether a report is about what the user is asked."""
+def same_call(need: Record, report: Report, child: str) -> bool:
+    """Return whether a report is about a call of a tool, or about what the user is asked.
+
+    need: a member of a record's needs, calls or over.
+    """
     for name in ("request_id", "tool_use_id"):
-        mine, theirs = need[name], getattr(report, name)
+        mine, theirs = need.get(name), getattr(report, name)
         if mine and theirs:
             return bool(mine == theirs)
     if need["agent_id"] != child:
@@ -143,9 +166,9 @@ def add_need(needs: list[Record], report: Report, child: str) -> list[Record]:
     detail = report.question or report.message or report.doing
     text = report.status or (report.question if report.event == "question" else "") or TEXTS["needs_input"]
     for index, need in enumerate(needs):
-        if same_need(need, report, child):
+        if same_call(need, report, child):
             known = {name: need[name] or getattr(report, name) for name in ("request_id", "tool_use_id")}
-            merged = {**need, **known, "detail": need["detail"] or detail}
+            merged = {**need, **known, "detail": need["detail"] or detail, "at": max(need["at"], report.at)}
             return [*needs[:index], merged, *needs[index + 1 :]]
     need = {
         "agent_id": child,
@@ -155,19 +178,6 @@ def add_need(needs: list[Record], report: Report, child: str) -> list[Record]:
         "doing": report.doing,
         "text": text,
         "detail": detail,
+        "at": report.at,
     }
     return [*needs, need][-MOST_NEEDS:]
-
-
-def without_need(needs: list[Record], report: Report, child: str) -> list[Record]:
-    """Return the needs without what a report answers: the one it names, else the only one of that tool."""
-    left = [need for need in needs if not same_need(need, report, child)]
-    if len(left) < len(needs):
-        return left
-    of_tool = [
-        need
-        for need in needs
-        if need["agent_id"] == child and need["tool_name"] == report.tool_name and not need["request_id"]
-    ]
-    lone = report.tool_name and len(of_tool) == 1 and not (of_tool[0]["tool_use_id"] and report.tool_use_id)
-    return [need for need in needs if need is not of_tool[0]] if lone else needs

@@ -11,6 +11,7 @@ TEXTS = {
     "unknown": "Unknown",
     "background": "Background",
 }
+STOPPED = "Stopped"  # the text of a session whose process is, by Ctrl-Z
 END = "session-end"
 
 # event: the state that follows of itself; None leaves it as it is. What hangs on more than the event is
@@ -66,6 +67,7 @@ NEEDS_INPUT_KINDS = frozenset(
         "ToolPermission",
     }
 )
+OTHERS_KINDS = frozenset({"agent_needs_input", "worker_permission_prompt"})  # not of this session's turn
 SWITCHES = frozenset({"clear", "resume", "new", "reload", "fork"})  # reasons that leave the agent running
 # Some events are another one by what their report says: event: (field of the report, its values, the event).
 REFINEMENTS: dict[str, tuple[tuple[str, frozenset[str | bool], str], ...]] = {
@@ -81,3 +83,5 @@ REFINEMENTS: dict[str, tuple[tuple[str, frozenset[str | bool], str], ...]] = {
 }
 # Sources that only see the outside of an agent. Architecture, "Agents".
 WEAK_SOURCES = frozenset({"activity", "screen"})
+# Events that say nothing of what the agent does next: what it did before may have been interrupted meanwhile.
+PASSIVE = frozenset({"post-tool-use", "notification", "session-update", "subagent-update"})

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from seance_tools.lifecycle.calls import answered, asked, called, ended, others, outlived
 from seance_tools.lifecycle.payloads import Record, Report
-from seance_tools.lifecycle.records import MOST_FORMER, MOST_SUBAGENTS, add_need, without_need
-from seance_tools.lifecycle.table import END, NEEDS_INPUT_KINDS, TEXTS, WEAK_SOURCES
+from seance_tools.lifecycle.records import MOST_FORMER, MOST_SUBAGENTS
+from seance_tools.lifecycle.table import END, NEEDS_INPUT_KINDS, OTHERS_KINDS, TEXTS, WEAK_SOURCES
 
 Change = tuple[Record, str]
 _FIRST = frozenset({"", "startup", "new"})  # reasons for a session to begin that did not exist before
-_OTHERS_NEED = frozenset({"agent_needs_input", "worker_permission_prompt"})  # not of this session's turn
+_RESTS = frozenset({"idle", "background", "error"})
+# Claude Code's notification of a permission comes some 6 s after the request, if not answered by then.
+_NOTIFIED_SECONDS = 30.0
 
 
 def base_of(state: str, text: str = "") -> Record:
@@ -38,6 +41,9 @@ def afresh(session_id: str, former: list[str]) -> Record:
         "former": [known for known in former if known != session_id][-MOST_FORMER:],
         "needs": [],
         "answered": False,
+        "asked_at": None,
+        "calls": [],
+        "over": [],
         "turn_since": None,
         "subagents": {},
         "gone": {},
@@ -46,19 +52,21 @@ def afresh(session_id: str, former: list[str]) -> Record:
     }
 
 
-def _of_others(record: Record) -> list[Record]:
-    """Return the needs of the sub-agents alone."""
-    return [need for need in record["needs"] if need["agent_id"]]
+def _not_own(record: Record) -> Record:
+    """Return the needs and calls that are not the session's own: those of its sub-agents and of others."""
+    return {name: [row for row in record[name] if row["agent_id"]] for name in ("needs", "calls", "over")}
 
 
-def _rests(record: Record, state: str, text: str = "") -> Record:
+def _rests(record: Record, at: float, state: str, text: str = "") -> Record:
     """Return the members of a session whose turn is over."""
-    asked = len(_of_others(record)) < len(record["needs"])
+    left = _not_own(record)
+    was_asked = len(left["needs"]) < len(record["needs"])
     return {
         **base_of(state, text),
+        **left,
+        "rested_at": at,
         "turn_since": None,
-        "needs": _of_others(record),
-        "answered": record["answered"] or asked,
+        "answered": record["answered"] or was_asked,
     }
 
 
@@ -68,54 +76,84 @@ def _session_start(record: Record, report: Report) -> Change:
         return {}, ""  # the first prompt's hook was faster
     rule = f"{report.event}, {report.reason}" if report.reason else report.event
     changed = afresh(report.session_id or record["session_id"], record["former"])
-    return changed | base_of("idle", report.status), rule
+    return changed | base_of("idle", report.status) | {"cut_at": report.at}, rule
 
 
 def _session_switch(record: Record, report: Report) -> Change:
     left = report.session_id or record["session_id"]
-    return afresh("", [*record["former"], *([left] if left else [])]), report.event
+    changed = afresh("", [*record["former"], *([left] if left else [])])
+    return changed | {"cut_at": report.at}, report.event
 
 
 def _prompt_submit(record: Record, report: Report) -> Change:
     changed = _runs({**record, "turn_since": None}, report)
-    return changed | {"needs": [], "answered": False}, report.event
+    left = _not_own(record)
+    left["needs"] = [
+        need for need in left["needs"] if need["at"] > report.at
+    ]  # a sub-agent's hook was faster
+    asked_at = record["asked_at"] if left["needs"] else None
+    return changed | left | {"answered": False, "asked_at": asked_at, "cut_at": report.at}, report.event
 
 
 def _busy(record: Record, report: Report) -> Change:
-    needs = [need for need in record["needs"] if need["agent_id"] or need["request_id"]]
+    needs = [need for need in record["needs"] if _stays_though_busy(need, report)]
     text = report.status or (f"Retrying: {report.message}" if report.message else "")
     if not text and record["base"]["state"] == "running":
         text = record["base"]["text"]
     return _runs(record, report, text) | {"needs": needs}, report.event
 
 
+def _stays_though_busy(need: Record, report: Report) -> bool:
+    """Return whether a need is not known to be over by its agent's saying that it is at work."""
+    if need["agent_id"] or need["request_id"]:
+        return True
+    return bool(need["tool_name"]) and not outlived(need, report.at)  # another tool may run beside it
+
+
 def _pre_tool_use(record: Record, report: Report) -> Change:
-    # A tool is called before the user is asked for it, so that a call answers what was asked before.
-    needs = [need for need in record["needs"] if need["agent_id"] or need["request_id"]]
-    changed = _runs(record, report, report.status or report.doing)
-    return changed | {"needs": needs, "answered": False, "calls_told": True}, report.event
+    changed = _runs(record, report, report.status or report.doing) | {"answered": False, "calls_told": True}
+    return changed | called(record, report, ""), report.event
 
 
 def _post_tool_use(record: Record, report: Report) -> Change:
-    needs = without_need(record["needs"], report, "")
-    answered = record["answered"] or len(needs) < len(record["needs"])
-    return _runs(record, report) | {"needs": needs, "answered": answered}, report.event
+    changed = ended(record, report, "")
+    known = len(changed["calls"]) < len(record["calls"])
+    if len(changed["needs"]) < len(record["needs"]):
+        changed["answered"] = True
+    if record["base"]["state"] in _RESTS and record["calls_told"] and not known:
+        return changed, ""  # of a call of the turn that is over: it was cut short, or its hook was slow
+    return _runs(record, report) | changed, report.event
 
 
 def _approval_request(record: Record, report: Report) -> Change:
     told = report.kind in NEEDS_INPUT_KINDS  # a notification: it comes some seconds after the request itself
     rule = f"notification of kind {report.kind}" if told else report.event
-    if told and record["needs"]:
+    if report.kind in OTHERS_KINDS:
+        return asked(record, report._replace(request_id=""), f"({report.kind})"), rule
+    if told and len(others(record["needs"])) < len(record["needs"]):
         return {}, rule
-    if report.kind == "permission_prompt" and record["answered"] and record["calls_told"]:
-        return {}, ""  # late: nothing was called since the last was answered
-    changed: Record = {"needs": add_need(record["needs"], report, "")}
+    if report.kind == "permission_prompt" and _comes_late(record, report):
+        return {}, ""
+    changed = asked(record, report, "")
     if not told:
-        changed["answered"] = False
-    if report.kind not in _OTHERS_NEED:
-        base = record["base"]
-        changed |= _runs(record, report, base["text"] if base["state"] == "running" else TEXTS["running"])
+        changed |= {"answered": False, "asked_at": report.at}
+    base = record["base"]
+    changed |= _runs(record, report, base["text"] if base["state"] == "running" else TEXTS["running"])
     return changed, rule
+
+
+def _comes_late(record: Record, report: Report) -> bool:
+    """Return whether a notification tells of a request that was answered: nothing waits by what is known."""
+    if record["asked_at"] is not None and report.at - record["asked_at"] < _NOTIFIED_SECONDS:
+        return True
+    return bool(record["answered"] and record["calls_told"])  # nothing was called since
+
+
+def _notification(record: Record, report: Report) -> Change:
+    if report.kind == "agent_completed" and others(record["needs"]):
+        needs = [need for need in record["needs"] if need not in others(record["needs"])]
+        return {"needs": needs}, f"notification of kind {report.kind}"
+    return {}, ""
 
 
 def _question(record: Record, report: Report) -> Change:
@@ -124,28 +162,29 @@ def _question(record: Record, report: Report) -> Change:
 
 
 def _approval_response(record: Record, report: Report) -> Change:
-    needs = without_need(record["needs"], report, "")
-    if len(needs) < len(record["needs"]):
-        return {"needs": needs, "answered": True}, report.event
+    changed = answered(record, report, "")
+    if len(changed["needs"]) < len(record["needs"]):
+        return changed | {"answered": True}, report.event
     if record["base"]["state"] == "unknown":
         return _runs(record, report), report.event
-    return {}, ""
+    return changed, ""
 
 
 def _stop(record: Record, report: Report) -> Change:
     if report.background:
-        changed = _rests(record, "background", report.status)
+        changed = _rests(record, report.at, "background", report.status)
         changed |= {"turn_since": record["turn_since"], "background_count": report.background}
         tasks = "task" if report.background == 1 else "tasks"
         return changed, f"{report.event} with {report.background} background {tasks}"
     if record["base"]["state"] == "error" and record["turn_since"] is None:
         return {}, ""  # the turn has ended with the error
-    return _rests(record, "idle", report.status) | {"background_count": 0}, report.event
+    return _rests(record, report.at, "idle", report.status) | {"background_count": 0}, report.event
 
 
 def _interrupt(record: Record, report: Report) -> Change:
-    changed = _rests(record, "idle", report.status)
-    return changed | {"needs": [], "subagents": {}, "subagent_count": 0, "answered": True}, report.event
+    changed = _rests(record, report.at, "idle", report.status)
+    changed |= {"needs": others(record["needs"]), "calls": [], "answered": True, "cut_at": report.at}
+    return changed | {"subagents": {}, "subagent_count": 0}, report.event
 
 
 def _idle_prompt(record: Record, report: Report) -> Change:
@@ -155,7 +194,7 @@ def _idle_prompt(record: Record, report: Report) -> Change:
 
 
 def _error(record: Record, report: Report) -> Change:
-    return _rests(record, "error", report.status or report.error), report.event
+    return _rests(record, report.at, "error", report.status or report.error), report.event
 
 
 def _compact_start(_record: Record, report: Report) -> Change:
@@ -186,6 +225,7 @@ EVENTS: dict[str, Callable[[Record, Report], Change]] = {
     "post-tool-use": _post_tool_use,
     "approval-request": _approval_request,
     "question": _question,
+    "notification": _notification,
     "approval-response": _approval_response,
     "stop": _stop,
     "llm-complete": _stop,

@@ -3,6 +3,9 @@
 An agent can start another one of its kind in its own pane (`claude -p` from within claude). The first keeps
 the pane's key; the other has one of its own, and its `parent` is the first. Whoever comes after the first
 finds its key free, because a record goes with its process.
+
+Where no pane is known, the process tells: one of it has one record, whatever its session is called, unless
+it may have several at work. Where no process is known either, only the sessions' ids do.
 """
 
 from __future__ import annotations
@@ -46,7 +49,13 @@ def find(
     """Return the record that a report is about."""
     key = session_key(agent.key, agent.mode, surface_id, report.session_id, process[0])
     main = tables.get("agent", key)
-    if surface_id is None or agent.mode == "session":
+    if agent.mode == "session":
+        return Found(key, main)
+    if surface_id is None or main is None:
+        row = _elsewhere(tables, agent, report, process, unplaced=surface_id is None)
+        if row:
+            return Found(row["session"], row, row.get("parent"))
+    if surface_id is None:
         return Found(key, main)
     if main and process == process_of(main) and report.session_id in ("", main["session_id"]):
         return Found(key, main)
@@ -57,6 +66,33 @@ def find(
                 return Found(row["session"], row, row["parent"])
     suffix = _inside(main, report, process) if main else ""
     return Found(f"{key}-{suffix}", None, key) if suffix else Found(key, main)
+
+
+def _elsewhere(
+    tables: Tables, agent: Agent, report: lifecycle.Report, process: Process, *, unplaced: bool
+) -> Row | None:
+    """Return the record that a report without a pane is about, or one whose pane was not known before.
+
+    A report of a pane is only joined to one of the same process.
+    """
+    rows = [row for row in tables.all("agent") if row["agent"] == agent.key]
+    of_process = [row for row in rows if process[0] and process == process_of(row)]
+    if not agent.many_sessions and of_process:
+        return next((row for row in of_process if _concerns(row, report)), of_process[0])
+    if not unplaced:
+        return None
+    doubtful = [row for row in rows if row["surface_id"] is None and not (process[0] and row["pid"])]
+    return next((row for row in [*of_process, *doubtful] if _concerns(row, report)), None)
+
+
+def _concerns(row: Row, report: lifecycle.Report) -> bool:
+    """Return whether a report's session is that of a record, or one of its sub-agents' or former ones."""
+    if not report.session_id:
+        return False
+    known = {row["session_id"], *lifecycle.complete(row)["former"]} - {""}
+    return bool({report.session_id, report.parent_id} & known) or lifecycle.is_child(
+        lifecycle.complete(row), report.session_id
+    )
 
 
 def _inside(main: Row, report: lifecycle.Report, process: Process) -> str:
@@ -75,18 +111,26 @@ def _inside(main: Row, report: lifecycle.Report, process: Process) -> str:
     return "" if main["turn_since"] is None or follows else other
 
 
-def remember_end(tables: Tables, record: Row, at: float) -> None:
-    """Remember that a session has ended, so that a report of it that comes late does not bring it back."""
-    tables.set("ended", {"session": record["session"], "session_id": record["session_id"], "at": at})
+def remember_end(tables: Tables, record: Row, at: float, noticed: float) -> None:
+    """Remember that a session has ended, so that a report of it that comes late does not bring it back.
+
+    at: of its last word. noticed: when its end was.
+    """
+    names = ("session", "session_id", "pid", "start_time")
+    tables.set("ended", {**{name: record[name] for name in names}, "at": at, "noticed": noticed})
     rows = tables.rows["ended"]
     while len(rows) > MOST_ENDED:
         tables.clear("ended", *next(iter(rows)))
 
 
-def has_ended(tables: Tables, key: str, report: lifecycle.Report) -> bool:
+def has_ended(tables: Tables, agent: Agent, key: str, report: lifecycle.Report, process: Process) -> bool:
     """Return whether a report comes late, from a session that has ended."""
     row = tables.get("ended", key)
     if row is None:
         return False
+    if process[0] and row.get("pid") and process != process_of(row):
+        return False  # resumed by another process: that of the report lives
+    if "prompt-submit" not in agent.events.values() and report.at > float(row.get("noticed") or row["at"]):
+        return False  # it never says that a turn begins; whatever it says after its end begins one
     same = report.session_id and report.session_id == row["session_id"]
     return bool(report.at < row["at"] or (same and report.event not in lifecycle.OPENING))

@@ -11,10 +11,12 @@ from seance_tools.names import LIMITS
 from seance_tools.state.lookup import Found, Process, find, has_ended, remember_end
 from seance_tools.state.metadata import append_log, put_status, set_progress
 from seance_tools.state.notifications import add, mark_seen
-from seance_tools.state.places import Context, caller_ids, drop_if_empty, locate, remove_surface
+from seance_tools.state.places import ABROAD, Context, caller_ids, drop_if_empty, locate, remove_surface
 from seance_tools.state.tables import Row, Tables
 from seance_tools.text import clean
 from seance_tools.wire import WireError
+
+FORGET_SECONDS = 24 * 60 * 60  # of silence of a session that nothing else would end
 
 
 def _new_record(
@@ -46,7 +48,7 @@ def _print_status(tables: Tables, record: Row) -> None:
             "value": record["text"] + _quiet(record["quiet_seconds"]),
             "priority": lifecycle.PRIORITIES[record["state"]],
             "is_agent": True,
-            "display_name": record["display_name"],
+            "display_name": record["display_name"] + _abroad(tables, record),
             "state": record["state"],
             "pid": None,  # the record goes with its process, and this with the record
             "start_time": None,
@@ -58,15 +60,36 @@ def _print_status(tables: Tables, record: Row) -> None:
     )
 
 
-def end_session(tables: Tables, record: Row, at: float) -> None:
-    """Remove a session's record and its status, and the sessions inside it of which no process is known."""
-    tables.clear("status", record["workspace_id"], record["session"])
-    tables.clear("agent", record["session"])
-    remember_end(tables, record, at)
+def _abroad(tables: Tables, record: Row) -> str:
+    """Return what a status says of the machine that its agent runs on, where its workspace does not say it."""
+    host = record.get("host")  # an earlier version's row lacks it
+    workspace = tables.get("workspace", record["workspace_id"])
+    return f"@{host}" if host and not (workspace and workspace["place"] == ABROAD + host) else ""
+
+
+def end_session(tables: Tables, record: Row, at: float, noticed: float) -> None:
+    """Remove a session's record and its status, and the sessions inside it of which no process is known.
+
+    at: of its last word. noticed: when its end was.
+    """
+    remember_end(tables, record, at, noticed)
+    _remove(tables, record)
     for row in [row for row in tables.all("agent") if row.get("parent") == record["session"]]:
         if row["pid"] is None:
-            end_session(tables, row, at)
+            end_session(tables, row, at, noticed)
+
+
+def _remove(tables: Tables, record: Row) -> None:
+    tables.clear("status", record["workspace_id"], record["session"])
+    tables.clear("agent", record["session"])
+    surface = tables.get("surface", record["surface_id"] or 0)
+    if surface and surface["place"].startswith(ABROAD) and not _has_agents(tables, surface["id"]):
+        remove_surface(tables, surface["id"])  # nothing else tells that it is gone
     drop_if_empty(tables, record["workspace_id"])
+
+
+def _has_agents(tables: Tables, surface_id: int) -> bool:
+    return any(row["surface_id"] == surface_id for row in tables.all("agent"))
 
 
 def _answer(params: Row, key: str, state: str | None, *, changed: bool) -> Row:
@@ -90,13 +113,28 @@ def agent_hook(tables: Tables, params: Row, context: Context) -> Row:
     process = (params["pid"], params.get("start_time"))
     found = find(tables, agent, report, surface["id"] if surface else None, process)
     if found.record is not None:
-        return _take(tables, params, context, found.record, report)
-    if not _may_begin(report) or has_ended(tables, found.key, report):
+        record = _placed(tables, found.record, surface) if surface else found.record
+        return _take(tables, params, context, record, report)
+    if not _may_begin(report) or has_ended(tables, agent, found.key, report, process):
         return _answer(params, found.key, None, changed=False)
     if len(tables.rows["agent"]) >= LIMITS["agents"]:
         raise WireError("limit_exceeded", f"at most {LIMITS['agents']} agents' sessions", "agent")
     record = _new_record(agent, found, locate(tables, context), process, report)
+    record["host"] = clean(context.caller.host, LIMITS["name_characters"])
     return _take(tables, params, context, record, report)
+
+
+def _placed(tables: Tables, record: Row, surface: Row) -> Row:
+    """Return a session's record in the pane that was not known when it began."""
+    if record["surface_id"] is not None:
+        return record
+    old = record["workspace_id"]
+    moved = {**record, "workspace_id": surface["workspace_id"], "surface_id": surface["id"]}
+    tables.clear("status", old, record["session"])
+    tables.set("agent", moved)
+    _print_status(tables, moved)
+    drop_if_empty(tables, old)
+    return moved
 
 
 def _may_begin(report: lifecycle.Report) -> bool:
@@ -110,7 +148,7 @@ def _take(tables: Tables, params: Row, context: Context, record: Row, report: li
     """Bring a session's record up to date with a report."""
     record, key = lifecycle.complete(record), record["session"]
     if lifecycle.ends(record, report) and agent_named(record["agent"]).clear_status_on_end:
-        end_session(tables, record, report.at)
+        end_session(tables, record, report.at, context.now)
         return _answer(params, key, None, changed=True)
     before = record
     if record["at"] > context.now:  # the clock was set back: what comes now is not stale
@@ -153,17 +191,51 @@ def _quiet(seconds: int) -> str:
 
 
 def expire(tables: Tables, now: float) -> None:
-    """Bring the sessions that have fallen silent up to date."""
+    """Bring sessions that have fallen silent up to date; those that nobody would see end go in the end."""
     for record in list(tables.all("agent")):
-        after = lifecycle.review(record, now)
-        if after is not record:  # nothing is told of it: the user has done it himself, or nobody knows
-            tables.set("agent", after)
-            _print_status(tables, after)
+        forgotten = _forgotten_at(tables, record)
+        if forgotten is not None and forgotten <= now:
+            _remove(tables, record)  # not as ended: if it says something after all, it is back
+        else:
+            look(tables, record["session"], now)
+
+
+def look(tables: Tables, session: str, now: float, seen: Row | None = None) -> bool:
+    """Bring a session up to date with its silence and what was `seen` of it (lifecycle.review).
+
+    Returns whether that changed anything. Nothing is told of it: the user has done it himself, or nobody
+    knows; but what he need not look at any more counts as read.
+    """
+    record = tables.get("agent", session)
+    after = lifecycle.review(record, now, seen) if record else None
+    if record is None or after is None or after is record:
+        return False
+    tables.set("agent", after)
+    _print_status(tables, after)
+    if record["state"] == "needs_input" and after["state"] != "needs_input":
+        mark_seen(tables, kind="needs_input", session=session)
+    return True
+
+
+def _forgotten_at(tables: Tables, record: Row) -> float | None:
+    """Return when a session that nothing would tell the end of is given up, None for any other."""
+    if record["pid"] is not None or record.get("reporter_pid") is not None:
+        return None
+    surface = None if record["surface_id"] is None else tables.get("surface", record["surface_id"])
+    if surface and surface["pid"] is not None:
+        return None  # it goes with its pane
+    return float(lifecycle.complete(record)["heard_at"] + FORGET_SECONDS)
+
+
+def due(tables: Tables, record: Row) -> float | None:
+    """Return when silence changes a session, in seconds since 1970, or None."""
+    dues = (lifecycle.next_review(record), _forgotten_at(tables, record))
+    return min((due for due in dues if due is not None), default=None)
 
 
 def next_due(tables: Tables) -> float | None:
     """Return when silence changes the next session, in seconds since 1970, or None."""
-    dues = (lifecycle.next_review(record) for record in tables.all("agent"))
+    dues = (due(tables, record) for record in tables.all("agent"))
     return min((due for due in dues if due is not None), default=None)
 
 
@@ -231,7 +303,7 @@ def process_ended(tables: Tables, pid: int, start_time: int | None, now: float) 
 
     for record in [row for row in tables.all("agent") if belongs(row)]:
         if tables.get("agent", record["session"]):
-            end_session(tables, record, record["at"])
+            end_session(tables, record, record["at"], now)
     for row in [row for row in tables.all("status") if belongs(row)]:
         tables.clear("status", row["workspace_id"], row["key"])
     for row in [row for row in tables.all("surface") if belongs(row)]:

@@ -220,8 +220,27 @@ def test_another_agents_need_does_not_say_that_this_one_runs() -> None:
     session.announced.clear()
     assert session.hear("Notification", notification_type="agent_needs_input", message="m") == "needs_input"
     assert session.hear("Notification", notification_type="idle_prompt") == "needs_input"
-    assert session.hear("Stop") == "idle"
-    assert kinds(session) == ["needs_input"]
+    for event in ("PreToolUse", "PostToolUse"):
+        assert session.hear(event, **BASH) == "needs_input"
+    assert session.hear("Stop") == "needs_input"
+    assert session.hear("UserPromptSubmit") == "running"  # whoever writes it has seen the other's question
+    assert kinds(session) == ["needs_input", "completed"]
+
+
+@pytest.mark.parametrize("kind", ["agent_needs_input", "worker_permission_prompt"])
+def test_anothers_need_outlasts_what_this_session_does(kind: str) -> None:
+    session = at_work()
+    session.hear("PreToolUse", tool_use_id="t1", **BASH)
+    session.hear("PermissionRequest", **BASH)
+    assert session.hear("Notification", notification_type=kind, message="m") == "needs_input"
+    for event in ("PostToolUse", "PreToolUse", "Stop", "PostToolUse"):
+        assert session.hear(event, tool_use_id="t1", **BASH) == "needs_input"
+        assert session.text == "Needs input"
+    assert session.record["base"]["state"] == "idle"
+    session.hear("UserPromptSubmit")
+    session.hear("Notification", notification_type=kind, message="m")
+    assert session.wait(1, interrupted=True) == "needs_input"  # Esc is no answer to it
+    assert session.hear("Notification", notification_type="agent_completed", message="done") == "idle"
 
 
 # 16: large payloads

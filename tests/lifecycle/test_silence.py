@@ -87,14 +87,58 @@ def test_what_is_seen_of_it_ends_a_turn(seen: dict[str, Any], state: str, rule: 
         {"interrupted": True, "at": 100.5},  # of an earlier turn
         {"prompt_visible": True},
         {"prompt_visible": True, "quiet_since": 110.0},  # it still draws
+        {"prompt_visible": True, "quiet_since": 100.9},  # that was before it was heard
         {"quiet_since": 0.0},
-        {"process": "alive"},
+        {"process": "runs"},
+        {"process": "gone", "at": 100.5},
+        {"process": "stopped", "at": 100.5},
     ],
 )
 def test_what_proves_nothing_changes_nothing(seen: dict[str, Any]) -> None:
     session = at_work()
     assert session.now == 101.0
     assert session.wait(10, **seen) == "running"
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "PermissionRequest"])
+def test_a_stopped_process_is_said_to_be_and_goes_on_where_it_was(event: str) -> None:
+    session = at_work()
+    session.hear(event, tool_name="Bash")
+    state, begun = session.state, session.record["turn_since"]
+    assert session.wait(20, process="stopped") == "unknown"
+    assert (session.text, session.rule, session.record["source"]) == (
+        "Stopped",
+        "its process is stopped",
+        "process",
+    )
+    before = session.record
+    assert next_review(before) is None
+    assert session.wait(7200, process="stopped", prompt_visible=True, quiet_since=121.0) == "unknown"
+    assert session.record is before
+    assert session.wait(5, process="runs") == state
+    assert (session.rule, session.record["turn_since"]) == ("its process goes on", begun)
+    session.wait(5, process="stopped")
+    assert session.hear("PostToolUse", tool_name="Bash") == "running"  # what speaks is not stopped
+    assert session.wait(5, process="stopped") == "unknown"
+    assert session.wait(5, interrupted=True) == "idle"
+    assert not session.record["stopped"]
+
+
+def test_a_session_that_waits_goes_on_waiting() -> None:
+    session = at_work()
+    session.hear("PermissionRequest", tool_name="Bash")
+    assert session.wait(1e6, process="runs") == "needs_input"
+
+
+def test_nobody_knows_of_one_whose_end_nothing_would_tell() -> None:
+    session = at_work()
+    session.record |= {"surface_id": None}
+    session.hear("PermissionRequest", tool_name="Bash")
+    heard = session.now
+    assert next_review(session.record) == heard + 1800
+    assert session.wait(1799) == "needs_input"
+    assert session.wait(1) == "unknown"
+    assert session.rule == "no event for 30 minutes"
 
 
 def test_a_rest_is_not_doubted_whatever_is_seen() -> None:
@@ -125,6 +169,9 @@ def test_explained() -> None:
     explanation = explain(session.record, session.now)
     assert explanation["waits_for"] == ["Running make"]
     assert "unknown" not in explanation["would_change"]
+    session.hear("Notification", transcript_path="/t.jsonl")
+    ways = explain(session.record, session.now)["would_change"]["idle"]
+    assert "an interruption in /t.jsonl" in ways
     session.wait(1, interrupted=True)
     explanation = explain(session.record, session.now)
     assert (explanation["rule"], explanation["inferred"]) == (

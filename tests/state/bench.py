@@ -33,7 +33,7 @@ class Bench:
             valid["start_time"] = 5
         if valid.get("reporter_pid"):
             valid["reporter_start_time"] = 5
-        given = Caller(valid.get("surface_id"), valid.get("workspace_id"), caller.place)
+        given = Caller(valid.get("surface_id"), valid.get("workspace_id"), caller.place, caller.host)
         return calls.call(self.tables, method, valid, Context(self.now, given))
 
     def hook(self, event: str, place: Place | None = None, agent: str = "codebuff", **params: Any) -> Any:

@@ -77,3 +77,17 @@ def test_an_agents_own_notification_is_shown_and_changes_no_state(bench: Bench) 
     row = bench.only("notification")
     assert (row["title"], row["body"], row["surface_id"]) == ("Claude Code", "signed in", 1)
     assert bench.only("agent")["state"] == "idle"
+
+
+def test_one_of_a_pane_that_is_being_looked_at_is_read_at_once(bench: Bench) -> None:
+    bench.hook("prompt-submit", pane(1))
+    bench.hook("prompt-submit", pane(2))
+    surface = bench.tables.rows["surface"][1,]
+    bench.tables.update("surface", surface, active=True, visible=True)
+    bench.hook("stop", pane(1))
+    bench.hook("stop", pane(2))
+    assert [(row["surface_id"], row["read"]) for row in bench.tables.all("notification")] == [
+        (1, True),
+        (2, False),
+    ]
+    assert bench.call("notification.list")["unread"] == 1

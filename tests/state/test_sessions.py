@@ -8,6 +8,7 @@ import pytest
 from seance_tools.agents import Agent
 from seance_tools.state import sessions
 from seance_tools.state.lookup import MOST_ENDED
+from seance_tools.state.notifications import mark_seen
 from seance_tools.state.places import Caller
 from seance_tools.state.tables import Tables
 from seance_tools.wire import WireError
@@ -438,3 +439,200 @@ def test_a_session_that_is_seen_to_wait_goes_on_with_its_turn(bench: Bench) -> N
     bench.hook("approval-response", pane(1), agent="poolside", pid=77, source="log")
     row = bench.only("agent")
     assert (row["state"], row["inferred"], row["turn_since"]) == ("running", False, begun)
+
+
+# Without a pane
+
+
+def apart(bench: Bench, event: str, agent: str = "claude", pid: int | None = 77, **payload: Any) -> Any:
+    """Report an event of an agent whose pane is not known; a second passes before."""
+    bench.now += 1
+    return bench.hook(event, agent=agent, payload=payload, pid=pid)
+
+
+def test_one_process_without_a_pane_is_one_row_whatever_its_session_is_called(bench: Bench) -> None:
+    apart(bench, "SessionStart", session_id="s1")
+    apart(bench, "SessionEnd", session_id="s1", reason="clear")
+    apart(bench, "SessionStart", session_id="s2", source="clear")
+    assert apart(bench, "UserPromptSubmit", session_id="s2")["session"] == "claude-s1"
+    assert apart(bench, "Stop")["state"] == "idle"
+    assert bench.only("agent")["session_id"] == "s2"
+
+
+def test_a_row_that_began_without_its_sessions_id_is_the_same(bench: Bench) -> None:
+    apart(bench, "UserPromptSubmit")
+    apart(bench, "Stop", session_id="s1")
+    assert states(bench) == {"claude-77": "idle"}
+    apart(bench, "UserPromptSubmit", pid=None, session_id="s1")  # now its process is not known
+    assert states(bench) == {"claude-77": "running"}
+
+
+def test_an_agent_inside_another_without_a_pane_has_a_row_of_its_own(bench: Bench) -> None:
+    apart(bench, "UserPromptSubmit", session_id="outer")
+    apart(bench, "UserPromptSubmit", pid=88, session_id="inner")
+    apart(bench, "Stop", pid=88, session_id="inner")
+    assert states(bench) == {"claude-outer": "running", "claude-inner": "idle"}
+
+
+def test_where_not_even_a_process_is_known_the_ids_tell(bench: Bench) -> None:
+    for name in ("s1", "s2"):
+        apart(bench, "UserPromptSubmit", pid=None, session_id=name)
+    apart(bench, "Stop", pid=None, session_id="s1")
+    assert states(bench) == {"claude-s1": "idle", "claude-s2": "running"}
+
+
+def test_sub_agents_that_are_sessions_are_joined_without_a_pane(bench: Bench) -> None:
+    def hear(event: str, session_id: str, pid: int | None, **properties: Any) -> None:
+        apart(bench, event, "opencode", pid, properties={"sessionID": session_id, **properties})
+
+    for pid in (77, None):
+        root, child, other = (f"{name}{pid}" for name in ("root", "child", "other"))
+        hear("session.status", root, pid, status={"type": "busy"})
+        hear("session.created", child, pid, info={"id": child, "parentID": root})
+        hear("session.status", child, pid, status={"type": "busy"})
+        hear("session.idle", child, pid)
+        hear("permission.asked", child, pid, id="p1")
+        assert states(bench)[f"opencode-{root}"] == "needs_input"
+        hear("permission.replied", child, pid, requestID="p1")
+        hear("session.status", other, pid, status={"type": "busy"})  # its process may have several
+        hear("session.idle", other, pid)
+        assert states(bench) == {f"opencode-{root}": "running", f"opencode-{other}": "idle"}
+        for row in list(bench.tables.all("agent")):
+            bench.tables.clear("agent", row["session"])
+
+
+def test_a_hook_without_the_panes_variables_is_of_the_same_process(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit", pid=77, session_id="s1")
+    apart(bench, "Stop", session_id="s1")
+    assert states(bench) == {"claude-1": "idle"}
+
+
+def test_a_row_finds_its_pane_later(bench: Bench) -> None:
+    apart(bench, "UserPromptSubmit", session_id="s1")
+    claude(bench, "PreToolUse", pid=77, session_id="s1")
+    row = bench.only("agent")
+    assert (row["session"], row["surface_id"]) == ("claude-s1", bench.only("surface")["id"])
+    assert bench.only("status")["workspace_id"] == bench.only("workspace")["id"] == row["workspace_id"]
+    claude(bench, "Stop", pid=77, session_id="s1")
+    assert states(bench) == {"claude-s1": "idle"}
+
+
+# Resumed
+
+
+def test_an_agent_that_tells_no_prompts_is_seen_again_when_it_is_resumed(bench: Bench) -> None:
+    def vibe(event: str, pid: int | None) -> bool:
+        bench.now += 1
+        return bool(
+            bench.hook(event, pane(1), agent="vibe", payload={"session_id": "s1"}, pid=pid)["changed"]
+        )
+
+    assert vibe("before_tool", 77)
+    bench.now += 60
+    said = bench.now
+    sessions.process_ended(bench.tables, 77, 5, bench.now + 0.5)
+    # what it said last is taken only now, and its process is gone
+    late = {"payload": {"session_id": "s1"}, "at": said}
+    assert not bench.hook("post_agent_turn", pane(1), agent="vibe", **late)["changed"]
+    assert vibe("before_tool", 78)
+    assert states(bench) == {"vibe-1": "running"}
+    sessions.process_ended(bench.tables, 78, 5, bench.now)
+    assert vibe("post_agent_turn", None)
+    assert states(bench) == {"vibe-1": "idle"}
+
+
+def test_a_resumed_antigravity_is_seen_again(bench: Bench) -> None:
+    status = {"session_id": "ag-1", "agent_state": "working"}
+    for pid in (77, 78):
+        bench.now += 1
+        bench.hook("statusLine", pane(1), agent="antigravity", payload=status, pid=pid)
+        assert states(bench) == {"antigravity-1": "running"}
+        sessions.process_ended(bench.tables, pid, 5, bench.now)
+
+
+def test_another_process_brings_back_what_had_ended_before_the_broker_heard_of_it(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit", pid=77, session_id="s1")
+    sessions.process_ended(bench.tables, 77, 5, bench.now)
+    claude(bench, "PostToolUse", pid=78, session_id="s1")
+    assert states(bench) == {"claude-1": "running"}
+
+
+def test_a_row_of_an_earlier_version_says_that_a_session_has_ended(bench: Bench) -> None:
+    bench.tables.set("ended", {"session": "vibe-1", "session_id": "s1", "at": 1000.0})
+    bench.hook("session-start", pane(1), agent="codex")
+    for at, known in ((999.0, {}), (1000.5, {"vibe-1": "running"})):
+        bench.now = at
+        bench.hook("before_tool", pane(1), agent="vibe", payload={"session_id": "s1"})
+        assert {key: state for key, state in states(bench).items() if key == "vibe-1"} == known
+
+
+# Nobody would tell of its end
+
+
+def test_a_row_without_a_process_and_a_pane_goes_after_a_day(bench: Bench) -> None:
+    bench.hook("prompt-submit", agent="claude")
+    bench.hook("stop", agent="codex", payload={"session_id": "s1"})
+    began = bench.now
+    seen = []
+    while (due := sessions.next_due(bench.tables)) is not None:
+        bench.now = due
+        sessions.expire(bench.tables, bench.now)
+        seen.append((bench.now - began, states(bench)))
+    assert seen[3] == (1800.0, {"claude-unattached": "unknown", "codex-s1": "idle"})
+    assert seen[-1] == (86400.0, {})
+    assert not any(bench.tables.rows[kind] for kind in ("agent", "status", "workspace", "ended"))
+    bench.hook("post-tool-use", agent="codex", payload={"session_id": "s1"})  # it lives after all
+    assert states(bench) == {"codex-s1": "running"}
+
+
+def test_what_something_tells_the_end_of_stays(bench: Bench) -> None:
+    apart(bench, "Stop", pid=77, session_id="s1")
+    claude(bench, "Stop", session_id="s2")
+    bench.hook("stop", agent="codebuff", reporter_pid=78, source="log")
+    sessions.expire(bench.tables, bench.now + 1e6)
+    assert len(states(bench)) == 3
+    assert sessions.next_due(bench.tables) is None
+
+
+# Seen by the broker
+
+
+def test_a_need_that_is_seen_to_be_over_counts_as_read(bench: Bench) -> None:
+    claude(bench, "UserPromptSubmit")
+    claude(bench, "PermissionRequest", tool_name="Bash")
+    bench.now += 1
+    assert sessions.look(bench.tables, "claude-1", bench.now, {"interrupted": True})
+    assert notifications(bench, read=False) == []
+    status = bench.tables.get("status", 1, "claude-1")
+    assert status is not None
+    assert (status["state"], status["value"], status["inferred"]) == ("idle", "Idle", True)
+    assert not sessions.look(bench.tables, "claude-1", bench.now, {"interrupted": True})
+    assert not sessions.look(bench.tables, "nobody", bench.now, {"interrupted": True})
+    [row] = bench.call("agent.explain", session="claude-1")["agents"]
+    assert row["explanation"]["rule"] == "its transcript says that it was interrupted"
+    assert (row["explanation"]["source"], row["explanation"]["inferred"]) == ("log", True)
+
+
+def test_a_whole_turn_is_told_of_once_at_each_transition_and_read_by_looking_at_it(bench: Bench) -> None:
+    bash: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "make test"}}
+    may: dict[str, Any] = {"notification_type": "permission_prompt", "message": "may I?"}
+    claude(bench, "UserPromptSubmit", session_id="s1")
+    for number in "12":
+        claude(bench, "PreToolUse", session_id="s1", tool_use_id=number, **bash)
+        claude(bench, "PermissionRequest", session_id="s1", **bash)
+        claude(bench, "Notification", session_id="s1", **may)
+        claude(bench, "PostToolUse", session_id="s1", tool_use_id=number, **bash)
+        claude(bench, "Notification", session_id="s1", **may)  # late
+    bench.hook("approval-request", pane(2), agent="codex")
+    claude(bench, "Stop", session_id="s1", last_assistant_message="All done.")
+    claude(bench, "Notification", session_id="s1", notification_type="idle_prompt", message="waiting")
+    assert notifications(bench) == [
+        *[("Claude Code needs your input", "Running make test")] * 2,
+        ("Codex needs your input", ""),
+        ("Claude Code has finished", "All done."),
+    ]
+    mark_seen(bench.tables, surface_id=1)  # what surface.focus does
+    assert notifications(bench, read=False) == [("Codex needs your input", "")]
+    claude(bench, "UserPromptSubmit", session_id="s1")
+    claude(bench, "Stop", session_id="s1", last_assistant_message="Again.")
+    assert notifications(bench, read=False)[1:] == [("Claude Code has finished", "Again.")]

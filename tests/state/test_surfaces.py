@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from seance_tools.state.places import Caller
+from seance_tools.state.surroundings import set_git, set_ports
 from seance_tools.wire import WireError
 from tests.state.bench import Bench, pane
 
@@ -16,12 +17,32 @@ def test_a_shell_tells_of_itself(bench: Bench) -> None:
     assert (surface["cwd"], surface["branch"], surface["dirty"]) == ("/work/shop", "main", True)
     assert surface["shell_state"] == "running"
     [workspace] = bench.call("system.tree")["windows"][0]["workspaces"]
-    assert workspace["git"] == {"branch": "main", "dirty": True}
+    unknown = {"ahead": None, "behind": None, "operation": ""}
+    assert workspace["git"] == {"branch": "main", "dirty": True, **unknown, "git_source": "report"}
+    assert workspace["ports"] is None
     [shown] = workspace["pane_groups"][0]["surfaces"]
     assert (shown["cwd"], shown["branch"], shown["dirty"]) == ("/work/shop", "main", True)
     bench.call("surface.clear_git", here)
     assert bench.only("surface")["branch"] == ""
     assert bench.call("system.tree")["windows"][0]["workspaces"][0]["git"] is None
+
+
+def test_what_the_broker_finds_out_of_surfaces_is_in_the_tree(bench: Bench) -> None:
+    for number in (1, 2):
+        bench.call("surface.report_cwd", Caller(place=pane(number)), cwd="/work/shop")
+    set_git(bench.tables, 2, branch="to\x1b[2Jpic", dirty=None, ahead=1, behind=2, operation="rebase")
+    set_ports(bench.tables, [1, 2], {2: {5173, 3000}, 9: {1}})
+    set_git(bench.tables, 9, branch="x")
+    [workspace] = bench.call("system.tree")["windows"][0]["workspaces"]
+    git = {"dirty": None, "ahead": 1, "behind": 2, "operation": "rebase", "git_source": "files"}
+    assert workspace["git"] | git == workspace["git"]
+    assert "\x1b" not in workspace["git"]["branch"]
+    assert workspace["ports"] == [3000, 5173]
+    assert [surface["ports"] for surface in workspace["pane_groups"][0]["surfaces"]] == [[], [3000, 5173]]
+    set_git(bench.tables, 2)
+    set_ports(bench.tables, [1, 2], None)
+    [workspace] = bench.call("system.tree")["windows"][0]["workspaces"]
+    assert (workspace["git"], workspace["ports"]) == (None, None)
 
 
 def test_a_surface_must_be_named(bench: Bench) -> None:

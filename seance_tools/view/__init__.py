@@ -3,7 +3,7 @@
 `render` makes a frame, `update` takes a key or click on it, `next_tick` says when the next frame is due.
 """
 
-from seance_tools.view.ages import next_tick
+from seance_tools.ages import next_tick
 from seance_tools.view.bindings import KEYS, bindings
 from seance_tools.view.keys import say, update
 from seance_tools.view.model import QUIT, Command, Event, Frame, Piece, Row, Trouble, Ui

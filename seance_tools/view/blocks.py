@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
+from seance_tools.ages import age
 from seance_tools.state.metadata import counts, latest_log
 from seance_tools.text import clean, cut, cut_path, to_ascii, width, wrap
-from seance_tools.view.ages import age
 from seance_tools.view.model import Piece, Place, Row, Spot, Ui
-from seance_tools.view.survey import Survey
-from seance_tools.view.theme import Theme
+from seance_tools.view.survey import Git, Survey
+from seance_tools.view.theme import Symbols, Theme
 
 Record = dict[str, Any]
 VISIBLE_STATUSES = 3
@@ -120,9 +120,9 @@ def outline(workspace: Record, survey: Survey, ui: Ui, look: Look) -> Iterator[E
     if progress and progress["active"]:
         yield Entry(partial(_progress, progress), place)
     if "branch" in shown:
-        branch, dirty, cwd = survey.directory(workspace_id)
-        if branch or cwd:
-            yield Entry(partial(_directory, branch, dirty, cwd), place)
+        git, cwd = survey.git(workspace_id), survey.directory(workspace_id)
+        if git.branch or cwd:
+            yield Entry(partial(_directory, git, cwd), place)
     ports = survey.ports(workspace_id) if "ports" in shown else []
     if ports:
         yield Entry(partial(_ports, ports), place)
@@ -252,25 +252,37 @@ def _shorten(path: str, home: str) -> str:
     return path
 
 
-def _directory(branch: str, dirty: bool, cwd: str, look: Look) -> Line:  # noqa: FBT001 - drawn from a partial
+def _marks(git: Git, symbols: Symbols) -> str:
+    """Return what stands behind a branch: what goes on, * for changes (? where unknown), ahead and behind."""
+    operation = f"|{git.operation.upper()}" if git.operation else ""
+    star = "?" if git.dirty is None else "*" if git.dirty else ""
+    pairs = ((symbols.ahead, git.ahead), (symbols.behind, git.behind))
+    counts = "".join(f"{symbol}{count}" for symbol, count in pairs if count)
+    return f"{operation}{star}{' ' if counts else ''}{counts}"
+
+
+def _directory(git: Git, cwd: str, look: Look) -> Line:
     symbols = look.theme.symbols
     room = look.columns - len(look.indent)
     path = look.path(_shorten(cwd, look.theme.home))
-    if not branch:
+    if not git.branch:
         return Line([(look.indent, ""), (cut_path(path, room, symbols.ellipsis), "dim")], [])
-    star = "*" if dirty else ""
-    name = look.tidy(branch)
+    marks = look.tidy(_marks(git, symbols))
+    name = look.tidy(git.branch)
     between = f" {symbols.separator} " if path else ""
-    room -= width(symbols.branch) + 1 + len(star) + width(between)
+    room -= width(symbols.branch) + 1 + width(marks) + width(between)
     if width(name) + width(path) > room:  # the directory yields first, down to its last part
         least = min(width(path), room // 2)
         name = look.cut(name, max(room - least, 0))
         path = cut_path(path, max(room - width(name), 0), symbols.ellipsis)
-    return Line([(look.indent, ""), (f"{symbols.branch} {name}{star}", "dim"), (between + path, "dim")], [])
+    return Line([(look.indent, ""), (f"{symbols.branch} {name}{marks}", "dim"), (between + path, "dim")], [])
 
 
 def _ports(ports: list[int], look: Look) -> Line:
-    return Line([(look.indent, ""), (f"{look.theme.symbols.ports} " + " ".join(map(str, ports)), "dim")], [])
+    left: list[Piece] = [(look.indent, ""), (look.theme.symbols.ports, "dim")]
+    for port in ports:
+        left += (" ", ""), (str(port), "port")
+    return Line(left, [])
 
 
 def _columns(columns: list[Record], look: Look) -> Line:

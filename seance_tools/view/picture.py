@@ -36,7 +36,6 @@ def _pick(row: Record | None, members: Iterable[str]) -> Record | None:
 
 def _workspace(row: Record, survey: Survey) -> Record:
     workspace_id = row["id"]
-    branch, dirty, directory = survey.directory(workspace_id)
     progress = survey.tables.get("progress", workspace_id)
     return {
         "id": workspace_id,
@@ -46,9 +45,8 @@ def _workspace(row: Record, survey: Survey) -> Record:
         "status": [_status(status, survey) for status in survey.statuses(workspace_id)],
         "log": _pick(latest_log(survey.tables, workspace_id), _LOG),
         "progress": _pick(progress if progress and progress["active"] else None, ("value", "label")),
-        "branch": branch,
-        "dirty": dirty,
-        "directory": directory,
+        **survey.git(workspace_id)._asdict(),
+        "directory": survey.directory(workspace_id),
         "ports": survey.ports(workspace_id),
         "columns": row["columns"],
         **counts(survey.tables, workspace_id),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from seance_tools.state.metadata import latest_log, statuses
 from seance_tools.state.places import ordered
@@ -11,6 +11,16 @@ from seance_tools.state.tables import Tables
 from seance_tools.view.model import Spot
 
 Record = dict[str, Any]
+
+
+class Git(NamedTuple):
+    """What is known of a repository; None for what is not, as in state.surroundings."""
+
+    branch: str = ""
+    dirty: bool | None = False
+    ahead: int | None = None
+    behind: int | None = None
+    operation: str = ""
 
 
 class Survey:
@@ -81,11 +91,17 @@ class Survey:
         surfaces = self.surfaces[workspace_id]
         return surfaces[0] if surfaces else None
 
-    def directory(self, workspace_id: int) -> tuple[str, bool, str]:
-        """Return (branch, whether it is dirty, directory) of a workspace, "" where unknown."""
+    def directory(self, workspace_id: int) -> str:
+        """Return the directory of a workspace, "" where unknown."""
         surface = self.surface(workspace_id) or {}
-        cwd = surface.get("cwd") or next((row["cwd"] for row in self.agents[workspace_id] if row["cwd"]), "")
-        return surface.get("branch") or "", bool(surface.get("dirty")), cwd
+        agents = self.agents[workspace_id]
+        return surface.get("cwd") or next((row["cwd"] for row in agents if row["cwd"]), "")
+
+    def git(self, workspace_id: int) -> Git:
+        """Return the git state of the surface that stands for a workspace."""
+        surface = self.surface(workspace_id) or {}
+        found = Git(**{name: surface[name] for name in Git._fields if name in surface})
+        return found._replace(branch=found.branch or "", operation=found.operation or "")
 
     def ports(self, workspace_id: int) -> list[int]:
         """Return the ports that something in a workspace listens on."""
@@ -118,7 +134,7 @@ class Survey:
     def matches(self, workspace: Record, words: list[str]) -> bool:
         """Return whether all words (in lower case) are in what a workspace shows."""
         workspace_id = workspace["id"]
-        texts = [workspace["title"], *self.directory(workspace_id)[::2]]
+        texts = [workspace["title"], self.git(workspace_id).branch, self.directory(workspace_id)]
         for row in self.statuses(workspace_id):
             texts += row["display_name"], row["value"]
         shown = "\n".join(texts).casefold()

@@ -25,6 +25,8 @@ class Symbols(NamedTuple):
     background: str
     progress: tuple[str, str, str]  # done, half done, to do
     branch: str
+    ahead: str
+    behind: str
     separator: str
     ports: str
     column: str
@@ -69,6 +71,8 @@ UNICODE = Symbols(
     background="⧗",
     progress=("▓", "▒", "░"),
     branch="⎇",
+    ahead="↑",
+    behind="↓",
     separator="•",
     ports="⇄",
     column="○",
@@ -98,6 +102,8 @@ ASCII = Symbols(
     background="~",
     progress=("#", "=", "-"),
     branch="@",
+    ahead="^",
+    behind="v",
     separator="-",
     ports=":",
     column="o",
@@ -135,6 +141,7 @@ STYLES: dict[str, Style] = {
     "active": _BLUE._replace(bold=True, name="blue"),
     "bar": _BLUE._replace(bold=True, name="blue"),
     "dim": _GREY,
+    "port": _GREY,
     "rule": _GREY,
     "notification": _AMBER._replace(bold=False),
     "badge": _AMBER,
@@ -155,7 +162,7 @@ class Theme(NamedTuple):
     """What a person chose.
 
     symbols: the signs. shown: sections shown, of SECTIONS. home: directory to shorten paths with. styles:
-    how each style is drawn. keys: what each key does, by the key's name.
+    how each style is drawn. keys: what each key does, by the key's name. links: whether ports are links.
     """
 
     symbols: Symbols = UNICODE
@@ -163,6 +170,7 @@ class Theme(NamedTuple):
     home: str = ""
     styles: Mapping[str, Style] = STYLES
     keys: Mapping[str, str] = bindings({})
+    links: bool = True
 
 
 def themed(theme: Theme, values: Mapping[str, Any]) -> Theme:
@@ -171,7 +179,8 @@ def themed(theme: Theme, values: Mapping[str, Any]) -> Theme:
     styles = {
         name: coloured(style, values.get(f"sidebar.colors.{name}", "")) for name, style in STYLES.items()
     }
-    return theme._replace(shown=frozenset(shown), styles=styles, keys=bindings(values))
+    links = values.get("sidebar.links", True)
+    return theme._replace(shown=frozenset(shown), styles=styles, keys=bindings(values), links=links)
 
 
 def coloured(style: Style, colour: str | int) -> Style:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from seance_tools.view import (
+    ASCII,
     SECTIONS,
     text,
 )
@@ -35,6 +36,34 @@ def test_each_section_has_a_toggle(shop: World, section: str, sign: str) -> None
     assert sign not in shown
     assert "shop-api" in shown
     assert "● ○ ○" in shown
+
+
+@pytest.mark.parametrize(
+    ("members", "shown", "ascii_shown"),
+    [
+        ({"dirty": False}, "⎇ main", "@ main"),
+        ({"dirty": True}, "⎇ main*", "@ main*"),
+        ({"dirty": None}, "⎇ main?", "@ main?"),
+        ({"dirty": True, "ahead": 1, "behind": 2}, "⎇ main* ↑1↓2", "@ main* ^1v2"),
+        ({"dirty": False, "ahead": 0, "behind": 12}, "⎇ main ↓12", "@ main v12"),
+        ({"dirty": None, "operation": "rebase", "ahead": 3}, "⎇ main|REBASE? ↑3", "@ main|REBASE? ^3"),
+    ],
+)
+def test_a_branch_has_its_marks(members: dict[str, object], shown: str, ascii_shown: str) -> None:
+    world = World()
+    world.hook("claude", "stop", (1, 11))
+    world.update("surface", 11, branch="main", cwd="/w", **members)
+    assert lines(world.render((34, 8)))[4] == f"  {shown} • /w"
+    theme = THEME._replace(symbols=ASCII)
+    assert lines(world.render((34, 8), theme=theme))[4] == f"  {ascii_shown} - /w"
+    world.update("surface", 11, branch="a/rather/long/name", cwd="/home/me/work/shop")
+    narrow = lines(world.render((34, 8)))[4]
+    assert shown.removeprefix("⎇ main") + " • " in narrow, "the marks are never cut, the texts are"
+
+
+def test_every_port_is_a_piece_of_its_own(shop: World) -> None:
+    (row,) = [row for row in shop.render().rows if "⇄" in text(row)]
+    assert [piece for piece, style in row if style == "port"] == ["3000", "5173"]
 
 
 def test_the_latest_unread_notification_is_shown_in_two_lines_and_all_are_counted() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from seance_tools.view import Ui, next_tick
-from seance_tools.view.ages import age
+from seance_tools.ages import age
 from tests.view.world import NOW, World, lines
 
 

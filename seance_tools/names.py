@@ -35,12 +35,15 @@ ENVIRONMENT = {
     "SEANCE_SOCKET_PATH": "path of the broker's socket; wins over the configuration and the default",
     "SEANCE_SURFACE_ID": "id of the surface that a report is about; wins over what the terminal says",
     "SEANCE_WORKSPACE_ID": "id of the workspace that a report is about; wins over what the terminal says",
+    "SEANCE_HOST": "name of this machine for the broker of another one; default in a container or over ssh: "
+    "its host name",
     "SEANCE_CODEBUFF_PID": "set by codebuff-wrapper: process id of the agent it became",
     "SEANCE_FREEBUFF_PID": "the same, set by freebuff-wrapper",
     "SEANCE_POOLSIDE_PID": "the same, set by pool-wrapper",
     "SEANCE_CODEBUFF_HOOKS_DISABLED": "1: codebuff-wrapper runs the agent and reports nothing",
     "SEANCE_FREEBUFF_HOOKS_DISABLED": "the same for freebuff-wrapper",
     "SEANCE_POOLSIDE_HOOKS_DISABLED": "the same for pool-wrapper",
+    "SEANCE_SHELL_REPORTS": "0: the shell functions do not report what the shell itself is doing",
     "SEANCE_COMMAND": "set by the shell functions for codebuff-wrapper: the command that was typed",
     "SEANCE_WRAPPED": "set by codebuff-wrapper: agent:pid:hops, so that it never wraps a session twice",
     "SEANCE_LOG": "path of the broker's log when detached; default broker.log in the state directory",
@@ -63,6 +66,7 @@ ENVIRONMENT = {
 # What a report carries of its environment, so that the broker can tell the pane it comes from, by the
 # header that a file in the spool has for it. Architecture, "Identity".
 PLACE_HEADERS = {
+    "Host": "SEANCE_HOST",
     "Tmux": "TMUX",
     "Pane": "TMUX_PANE",
     "Kitty": "KITTY_LISTEN_ON",
@@ -75,6 +79,8 @@ PLACE_HEADERS = {
     "Screen-Window": "WINDOW",
 }
 PLACE_VARIABLES = tuple(PLACE_HEADERS.values())
+# Files that Docker and Podman put into every container.
+CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
 
 # Limits of the broker, by the name under which `system.health` and the man pages show them.
 # Units stand in the name; figures from the reliability document.
@@ -117,6 +123,25 @@ def _base(environ: Mapping[str, str], variable: str, fallback: str) -> str:
     """Return an XDG base directory; relative values are ignored as the XDG specification says."""
     value = environ.get(variable, "")
     return value if value.startswith("/") else os.path.join(home(environ), fallback)
+
+
+def host(environ: Mapping[str, str]) -> str:
+    """Return this machine's name for a broker that may run on another one, "" where that cannot be.
+
+    A container and what was reached over ssh may have the socket of another machine's broker.
+    """
+    given = environ.get("SEANCE_HOST", "")
+    if given:
+        return given
+    elsewhere = environ.get("SSH_CONNECTION") or any(map(os.path.exists, CONTAINER_MARKS))
+    return os.uname().nodename if elsewhere else ""
+
+
+def place_of(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that tell the pane of a report, the machine's name among them where it matters."""
+    found = {name: environ[name] for name in PLACE_VARIABLES if environ.get(name)}
+    machine = host(environ)
+    return {**found, "SEANCE_HOST": machine} if machine else found
 
 
 def config_path(environ: Mapping[str, str]) -> str:

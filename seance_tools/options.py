@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from seance_tools.agents import AGENTS, Agent
+from seance_tools.delivery import TERMINAL_KINDS, minutes
 from seance_tools.names import LIMITS
 
 
@@ -90,12 +91,34 @@ def _keys(value: Any) -> list[str]:
     return list(dict.fromkeys(keys))
 
 
+def _ports(value: Any) -> list[int | str]:
+    entries = value if type(value) is list else [value]
+    for entry in entries:
+        found = re.fullmatch("([0-9]{1,5})(?:-([0-9]{1,5}))?", str(entry))  # true is none, and no port
+        if not found or not 0 < int(found[1]) <= int(found[2] or found[1]) <= 65535:
+            raise ValueError('a list of ports from 1 to 65535, or ranges of them like "8000-8100", is needed')
+    return list(entries)
+
+
 def _colour(value: Any) -> str | int:
     if type(value) is int and 0 <= value <= 255:
         return value
     if type(value) is str and (value in ("", *COLOUR_NAMES) or re.fullmatch("#[0-9a-fA-F]{6}", value)):
         return value
     raise ValueError(f'"#rrggbb", a number from 0 to 255, or one of {", ".join(COLOUR_NAMES)} is needed')
+
+
+def _quiet_hours(value: Any) -> str:
+    minutes(_text(value))
+    return str(value)
+
+
+def _words(value: Any) -> list[str]:
+    if type(value) is not list or not all(type(word) is str and "\0" not in word for word in value):
+        raise ValueError('a list of words is needed, as in ["notify-send", "Agent"]')
+    if value and not value[0]:
+        raise ValueError("the first word is the program's name")
+    return value
 
 
 def _toggle(key: str, name: str) -> Option:
@@ -127,6 +150,10 @@ def _style(name: str, text: str) -> Option:
 
 def _limit(name: str, low: int, text: str) -> Option:
     return Option(f"limits.{name}", "integer", LIMITS[name], text, (), _count(low, 100_000))
+
+
+def _notifications(name: str, kind: str, default: Any, check: Callable[[Any], Any], text: str) -> Option:
+    return Option(f"notifications.{name}", kind, default, text, (), check)
 
 
 NAMED_KEYS = (
@@ -161,6 +188,7 @@ SIDEBAR_COLOURS: tuple[tuple[str, str], ...] = (
     ("active", "name of the active workspace"),
     ("bar", "mark of the selection"),
     ("dim", "ages, directories, logs and other details"),
+    ("port", "listening ports"),
     ("rule", "the line below the header"),
     ("notification", "the latest unread notification"),
     ("badge", "number of unread notifications"),
@@ -176,6 +204,19 @@ SIDEBAR_COLOURS: tuple[tuple[str, str], ...] = (
     ("trouble", "what is wrong with the connection"),
 )
 
+# Where notifications go besides the sidebar, and when: name, type, default, check, what it does.
+NOTIFICATIONS: tuple[tuple[str, str, Any, Callable[[Any], Any], str], ...] = (
+    ("tmux_flag", "boolean", True, _boolean, "whether tmux's pane option @seance-unread counts unread ones"),
+    ("tmux_message", "boolean", False, _boolean, "whether tmux shows them in the status line"),
+    ("terminal", "string", "off", _one_of(*TERMINAL_KINDS), "what sidebars write on their terminals for one"),
+    ("desktop", "boolean", False, _boolean, "whether the desktop shows them; a click jumps to the pane"),
+    ("sound", "string", "", _text, "a sound file that is played for one"),
+    ("command", "words", [], _words, "a program that is run for one, with the event as JSON on its input"),
+    ("quiet_hours", "string", "", _quiet_hours, 'local hours without all these, as in "22:00-07:00"'),
+    ("only_when_away", "boolean", True, _boolean, "whether nothing goes out while you look at the pane"),
+    ("per_minute", "integer", 10, _count(1, 1000), "so many a minute on each of them; the rest go as one"),
+)
+
 OPTIONS = (
     *(_toggle(agent.key, agent.name) for agent in AGENTS),
     *(row for agent in AGENTS if agent.log_root for row in _followed(agent)),
@@ -186,6 +227,24 @@ OPTIONS = (
     _section("progress", "the progress bar"),
     _section("branch", "git branch and directory"),
     _section("ports", "listening ports"),
+    Option("sidebar.links", "boolean", True, "whether ports are links for the browser", (), _boolean),
+    Option(
+        "git.status",
+        "boolean",
+        True,
+        "whether git status is asked for changes and for commits ahead and behind, while somebody watches",
+        (),
+        _boolean,
+    ),
+    Option("git.network", "boolean", False, "whether it is asked on network filesystems too", (), _boolean),
+    Option(
+        "ports.hidden",
+        "ports",
+        [22, 53, 111, 631, 5353],
+        'listening ports that are not shown; ranges like "8000-8100" too',
+        (),
+        _ports,
+    ),
     *(_key(*row) for row in SIDEBAR_KEYS),
     *(_style(*row) for row in SIDEBAR_COLOURS),
     Option(
@@ -196,6 +255,7 @@ OPTIONS = (
         (),
         _boolean,
     ),
+    *(_notifications(*row) for row in NOTIFICATIONS),
     _limit("status_entries", 64, "status entries of a workspace; more are refused"),
     _limit("log_entries", 200, "lines of a workspace's log; past that the oldest goes"),
     _limit("notifications", 1, "notifications; past that the oldest goes"),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 from seance_tools import client
 from seance_tools.sidebar.arrival import Arrival
 from seance_tools.sidebar.jobs import Jobs
-from seance_tools.state.tables import Tables
+from seance_tools.sidebar.ring import Ring
+from seance_tools.state.tables import KINDS, Tables
 from seance_tools.view import Trouble
 from seance_tools.wire import WireError
 
@@ -24,7 +26,7 @@ class Link:
 
     The broker is started where none runs, but only at first: one that was stopped later stays stopped.
     clock: a monotonic one. due: when `attempt` has something to do, None while it has not. changed: set when
-    the tables or the trouble are others than before; whoever has seen it clears it. arrival: what tells that
+    the tables or the trouble are others than before, news when a state is; whoever has seen them clears them. arrival: what tells that
     the socket came back, once the broker has been gone for a while; None where nothing does.
     """
 
@@ -34,7 +36,9 @@ class Link:
         self.connection: client.Connection | None = None
         self.due: float | None = None
         self.changed = True
+        self.news = False
         self.arrival: Arrival | None = None
+        self.ring = Ring(os.environ)
         self._path = path
         self._jobs = jobs
         self._clock = clock
@@ -65,6 +69,8 @@ class Link:
             events = self.connection.receive()
             for event in events:
                 if "seq" in event and event["event"] != "heartbeat":
+                    self.news = self.news or _is_news(self.tables, event)
+                    self.ring.hear(self.tables, event)
                     self.tables.apply_event(event)
                     self._seen["after_seq"] = event["seq"]
                     self.changed = True
@@ -157,6 +163,16 @@ class Link:
         self._lose(
             Trouble("other version", f"The broker is of another version: restart it or this ({error!r}).")
         )
+
+
+def _is_news(tables: Tables, event: dict[str, Any]) -> bool:
+    """Return whether an event, not yet applied, brings another state or a notification."""
+    kind, _, verb = str(event["event"]).partition(".")
+    if kind not in ("agent", "status"):
+        return kind == "notification" and verb == "set"
+    row = event["data"]
+    old = tables.get(kind, *(row[name] for name in KINDS[kind])) or {}
+    return bool(old.get("state") != row.get("state"))
 
 
 def pause(failures: int) -> float:

@@ -35,7 +35,10 @@ from seance_tools.wire import WireError
 
 FRAME_SECONDS = 0.05
 FRAME_SHARE = 1 / 100  # of a core for drawing: a frame that took long keeps the next one waiting,
-LONGEST_FRAME_SECONDS = 0.25  # but not for longer, as the broker keeps no more than a thousand changes
+LONGEST_FRAME_SECONDS = 0.5  # but not for longer
+NEWS_SECONDS = 0.01  # another state of an agent is drawn so soon after any frame,
+NEWS_SHARE = 1 / 10  # though such frames take no more than this of a core
+READ_SECONDS = 0.02  # what comes while a frame is waited for is read so often
 PLAIN_SECONDS = 1.0  # where every frame is written below the last one
 SIGHT_SECONDS = 5.0  # while there is something to draw, tmux is asked so often whether anybody sees it;
 LONGEST_SIGHT_SECONDS = 30.0  # where nobody does, less and less often;
@@ -63,6 +66,10 @@ class Loop:
         self._link = Link(path, self._jobs, time.monotonic)
         self._screen: Screen
         self._next_frame = 0.0
+        self._cost = 0.0  # seconds of CPU that the last frame took
+        self._drawn_at = 0.0
+        self._news_at = 0.0  # for when a frame was last brought forward
+        self._read_at = 0.0
         self._tmux = Tmux(os.environ)
         self._hidden = False
         self._unsure = True  # tmux may say otherwise by now
@@ -103,12 +110,14 @@ class Loop:
                 self._link.receive()
                 self._follow_link()
             self._draw()
+        self._screen.ring(self._link.ring.take())
         ready = _wait(self._descriptors(), self._timeout())
         going = self._woke() if self._wake in ready else True
         if self._screen.output in ready:
             self._screen.flush()
         if self._link.connection and self._link.connection.fileno() in ready:
             self._link.receive()
+            self._read_at = time.monotonic() + READ_SECONDS
         if self._link.arrival and self._link.arrival.fileno() in ready:
             self._link.arrived()
         clock = time.monotonic()
@@ -128,6 +137,12 @@ class Loop:
             self._link.changed = False
             self._changed = self._unsure = True
             self._take_config()
+        if self._link.news:
+            self._link.news = False
+            pause = max(self._cost / NEWS_SHARE, FRAME_SECONDS)
+            due = max(self._drawn_at + NEWS_SECONDS, self._news_at + pause)
+            if due < self._next_frame:
+                self._next_frame = self._news_at = due
 
     def _drawable(self) -> bool:
         return self._changed and not (self._hidden or self._asking or self._screen.behind)
@@ -139,7 +154,8 @@ class Loop:
             wanted[self._screen.keyboard] = select.POLLIN
         if self._screen.behind:
             wanted[self._screen.output] = select.POLLOUT
-        if self._link.connection and not self._drawable():  # else what comes can wait for the frame
+        reading = not self._drawable() or time.monotonic() >= self._read_at
+        if self._link.connection and reading:
             wanted[self._link.connection.fileno()] = select.POLLIN
         if self._link.arrival and not self._hidden:
             wanted[self._link.arrival.fileno()] = select.POLLIN
@@ -152,6 +168,8 @@ class Loop:
             times += [self._ticks_at, self._link.due]
         if self._drawable():
             times.append(self._next_frame)
+            if self._link.connection and time.monotonic() < self._read_at:
+                times.append(self._read_at)
         due = [moment for moment in times if moment is not None]
         return max(min(due) - time.monotonic(), 0.0) if due else None
 
@@ -209,13 +227,14 @@ class Loop:
         if self._screen.styled:
             self._frame = self._render()
             self._screen.draw(self._frame.rows)
-            cost = time.thread_time() - begun
-            pause = min(max(FRAME_SECONDS, cost / FRAME_SHARE), LONGEST_FRAME_SECONDS)
+            self._cost = time.thread_time() - begun
+            pause = min(max(FRAME_SECONDS, self._cost / FRAME_SHARE), LONGEST_FRAME_SECONDS)
         else:
             self._screen.draw(_plain(self._link, self._screen.size[0], self._theme, time.time()))
             pause = PLAIN_SECONDS
         self._changed = False
-        self._next_frame = time.monotonic() + pause
+        self._drawn_at = time.monotonic()
+        self._next_frame = self._drawn_at + pause
         self._ticks_at = self._next_tick()
 
     def _next_tick(self) -> float | None:
@@ -300,7 +319,7 @@ class Loop:
             return
         self._config = row
         self._theme = themed(self._theme, row["values"])
-        self._screen.paint(self._theme.styles)
+        self._screen.paint(self._theme.styles, links=self._theme.links)
         if row["problems"]:
             self._ui = say(self._ui, row["problems"][0], time.time())
 

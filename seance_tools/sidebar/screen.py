@@ -29,6 +29,7 @@ _SWITCHES = (
     "CLICOLOR_FORCE",
 )  # to blessed they mean movement too, not only colour
 _NOT_TERMINALS = ("", "dumb", "unknown")
+_NO_LINKS = ("linux", "vt")  # what may print an OSC it does not know; others pass over it
 _SYNC, _END_SYNC = "\x1b[?2026h", "\x1b[?2026l"
 _MOUSE, _NO_MOUSE = "\x1b[?1000h\x1b[?1006h", "\x1b[?1006l\x1b[?1000l"
 _NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"  # said by us: the entries of screen and tmux leave it out
@@ -135,8 +136,9 @@ class Screen:
                 termios.tcsetattr(self.keyboard, termios.TCSANOW, self._saved)
         self._saved = None
 
-    def paint(self, styles: Mapping[str, Style]) -> None:
-        """Draw in these styles from now on."""
+    def paint(self, styles: Mapping[str, Style], *, links: bool = False) -> None:
+        """Draw in these styles from now on. links: ports are links where the terminal can do that."""
+        self._links = links and not self._terminal.kind.startswith(_NO_LINKS)
         self._sequences = {name: ansi(style, self._colours) for name, style in styles.items()}
 
     def resized(self) -> None:
@@ -160,6 +162,11 @@ class Screen:
         if parts:
             self._write(f"{_SYNC}{''.join(parts)}{_END_SYNC}")
         self._shown = lines
+
+    def ring(self, sequence: str) -> None:
+        """Write what notifies the person, between two frames. Raises TerminalError."""
+        if sequence and self.styled:
+            self._write(sequence)
 
     @property
     def behind(self) -> bool:
@@ -215,12 +222,19 @@ class Screen:
         parts = []
         for text, style in row:
             start = self._sequences[style]
-            parts.append(f"{start}{text}{self._terminal.normal}" if start and text.strip() else text)
+            shown = f"{start}{text}{self._terminal.normal}" if start and text.strip() else text
+            parts.append(_linked(text, shown) if self._links and style == "port" else shown)
         return "".join(parts)
 
     def _write(self, text: str) -> None:
         self._unwritten += text.encode("utf-8", "replace")
         self.flush()
+
+
+def _linked(port: str, shown: str) -> str:
+    """Return what is shown of a port, made a link to it (OSC 8); one that is cut leads nowhere."""
+    number = port.isascii() and port.isdecimal()
+    return f"\x1b]8;;http://localhost:{port}/\x1b\\{shown}\x1b]8;;\x1b\\" if number else shown
 
 
 def _reopened() -> int:

@@ -13,9 +13,10 @@ _CHANNEL = "seance-sidebar-seen"
 _HOOKS = ("session-window-changed", "client-session-changed", "client-attached", "window-layout-changed")
 _HOOK_NUMBER = 8731  # ours in the list of each hook; set again, it is still one
 _CLOSE_SECONDS = 0.25  # the end does not wait longer for tmux
+# Clients with a terminal, whose names are paths: a control client, as the broker has one, sees nothing.
 _FIELDS = (
-    "#{S:#{session_attached}}",
-    "#{window_active_clients}",
+    "#{S:#{m:*/*,#{session_attached_list}}}",
+    "#{m:*/*,#{window_active_clients_list}}",
     "#{window_zoomed_flag}",
     "#{pane_active}",
     "#{window_panes}",

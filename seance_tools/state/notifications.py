@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from seance_tools.state.places import Context, target
+from seance_tools.state.places import Context, seen, target
 from seance_tools.state.tables import Row, Tables
 from seance_tools.wire import WireError
 
@@ -22,6 +22,7 @@ def add(
     """Add a notification (title, subtitle, body) and return its id; past the ring's size the oldest goes.
 
     session: whose it is, kind: what of it (lifecycle, Announcement), where an agent's session brought it.
+    One whose pane is being looked at is read at once.
     """
     number = tables.next("notification")
     tables.set(
@@ -33,7 +34,9 @@ def add(
             "title": texts["title"],
             "subtitle": texts.get("subtitle", ""),
             "body": texts.get("body", ""),
-            "read": False,
+            "read": seen(tables, surface_id),
+            "channels": [],  # that it went out on, and how many others it stands for there
+            "more": 0,
             "session": session,
             "kind": kind,
             "created_at": context.now,

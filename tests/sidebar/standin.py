@@ -54,7 +54,7 @@ class Broker:
             self._connections.clear()
             self._subscribers.clear()
 
-    def set(self, kind: str, **row: Any) -> None:
+    def set(self, kind: str, /, **row: Any) -> None:
         """Set a row and tell the subscribers."""
         with self._lock:
             self.tables.set(kind, row)

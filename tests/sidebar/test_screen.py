@@ -69,6 +69,24 @@ def test_every_text_of_the_corpus_on_a_terminal_leaves_all_else_as_it_is(standin
     assert one.screen.title == ""
 
 
+def test_a_port_is_a_link_of_ours_where_the_terminal_and_the_person_want_that(
+    shop: Broker, pane: Open
+) -> None:
+    link = rb"\x1b\]8;;http://localhost:(\d+)/\x1b\\(?:\x1b\[[0-9;]*m)?(\d+)(?:\x1b[^\]\\]*)?\x1b\]8;;\x1b\\"
+    shop.set("config", values={"sidebar.links": True}, problems=[])
+    shop.surface(ports=[5173, 3000])
+    one = pane()
+    one.shows("⇄ 3000 5173")
+    assert re.findall(link, one.output) == [(b"3000", b"3000"), (b"5173", b"5173")]
+    console = pane(TERM="linux")
+    console.shows("3000 5173")
+    assert b"\x1b]8" not in console.output
+    shop.set("config", values={"sidebar.links": False}, problems=[])
+    two = pane()
+    two.shows("⇄ 3000 5173")
+    assert b"\x1b]8" not in two.output
+
+
 @pytest.mark.usefixtures("shop")
 def test_no_color_leaves_the_movement(pane: Open) -> None:
     one = pane(NO_COLOR="1")

@@ -106,7 +106,7 @@ def test_what_is_no_number_or_has_control_characters_is_left_out(hooks: Hooks) -
     }
     hooks.run("claude", "Stop")
     headers, _ = hooks.report()
-    assert set(headers) - {"Tty"} == {"Agent", "Event", "Screen", "Pid"}
+    assert set(headers) - {"Tty", "Host"} == {"Agent", "Event", "Screen", "Pid"}
     assert headers["Screen"] == ["käse $(touch x) `touch y` \\n %s"]
 
 
@@ -494,3 +494,15 @@ def test_seance_hook_is_seance_hook(hooks: Hooks) -> None:
     hooks.command = [*hooks.command[:-1], SEANCE, "hook"]
     hooks.run("codex", "Stop", payload=b"{}", output=REPLY)
     assert hooks.report()[0]["Agent"] == ["codex"]
+
+
+def test_in_a_container_it_tells_the_name_of_the_machine(hooks: Hooks) -> None:
+    contained = any(map(os.path.exists, names.CONTAINER_MARKS))
+    hooks.run("claude", "Stop")
+    assert hooks.report()[0].get("Host") == ([os.uname().nodename] if contained else None)
+
+
+def test_the_given_name_of_the_machine_wins(hooks: Hooks) -> None:
+    hooks.environ["SEANCE_HOST"] = "box"
+    hooks.run("claude", "Stop")
+    assert hooks.report()[0]["Host"] == ["box"]

@@ -1,10 +1,11 @@
 # shellcheck shell=bash
-# Séance Tools for bash: codebuff, freebuff, pool and claude, started at the prompt, show in the sidebar.
+# Séance Tools for bash: codebuff, freebuff, pool and claude, started at the prompt, show in the sidebar, and so
+# does what the shell itself is doing.
 #
-# Source this from ~/.bashrc. It defines functions, prints nothing and changes no options or traps.
-# `command codebuff` goes past it. Where Séance Tools is not on PATH, the programs beside this file are used:
-# the .venv/bin of a checkout, or the bin of the prefix it is installed below. Without them the agent runs as
-# always. A function of your own with such a name stays: source this before it, or let it call codebuff-wrapper.
+# Source this from ~/.bashrc: `seance-ctl shell-init bash --install` adds the line. It prints nothing and changes
+# no options. `command codebuff` goes past it. Where Séance Tools is not on PATH, the programs beside this file
+# are used: the .venv/bin of a checkout, or the bin of the prefix it is installed below. Without them the agent
+# runs as always. A function of your own with such a name stays: source this before it, or let it call codebuff-wrapper.
 
 __seance_status=$?
 
@@ -105,7 +106,7 @@ __seance_wrap codebuff codebuff-wrapper
 __seance_wrap cb codebuff-wrapper
 __seance_wrap freebuff freebuff-wrapper
 __seance_wrap pool pool-wrapper
-__seance_hook claude --settings claude.json '--version -v --help -h mcp config doctor update install plugin agents setup-token auth'
+__seance_hook claude --settings claude.json '--version -v --help -h mcp config doctor update upgrade install plugin plugins agents auth setup-token migrate-installer remote-control'
 # --- end generated
 
 for __seance_name in seance seance-ctl seance-sidebar; do
@@ -113,6 +114,156 @@ for __seance_name in seance seance-ctl seance-sidebar; do
         __seance_wrap "$__seance_name" "$__seance_name"
 done
 unset __seance_name __seance_directory __seance_command __seance_text
+
+# The rest tells the broker what the prompt knows: the directory, whether something runs, how the last command
+# ended and how long it took. Each time that is one file in the spool, written by builtins; where there is no
+# spool, nothing. SEANCE_SHELL_REPORTS=0 leaves it out, and so does a bash older than 5.1.
+
+# __seance_place HEADER VARIABLE: add a variable that tells the pane to the header of every report.
+function __seance_place {
+    [[ ! ${!2-} || ${!2} == *[[:cntrl:]]* ]] || __seance_header+="$1: ${!2}"$'\n'
+}
+
+# __seance_identify: set what is the same in all reports of this shell.
+function __seance_identify {
+    local stat
+    local -a fields=()
+    __seance_header=$'Method: surface.report_shell\n' __seance_session=
+    # --- begin generated: shell-places
+    __seance_place Host SEANCE_HOST
+    __seance_place Tmux TMUX
+    __seance_place Pane TMUX_PANE
+    __seance_place Kitty KITTY_LISTEN_ON
+    __seance_place Kitty-Window KITTY_WINDOW_ID
+    __seance_place Wezterm WEZTERM_UNIX_SOCKET
+    __seance_place Wezterm-Pane WEZTERM_PANE
+    __seance_place Zellij ZELLIJ_SESSION_NAME
+    __seance_place Zellij-Pane ZELLIJ_PANE_ID
+    __seance_place Screen STY
+    __seance_place Screen-Window WINDOW
+    # --- end generated
+    IFS= read -rd '' stat <"/proc/$$/stat" || :
+    # After the name in parentheses, proc(5): the third field, the session, the terminal, and the start time.
+    IFS=' ' read -ra fields <<<"${stat##*) }" || :
+    if [[ ${fields[4]-0} != 0 ]]; then
+        [[ ${TMUX-} ]] || __seance_header+="Tty: ${fields[4]} ${fields[3]}"$'\n'
+        __seance_session=",\"tty_session\":${fields[3]}"
+    fi
+    __seance_born=${fields[19]-0}
+} 2>/dev/null
+
+# bash copies a function whenever it is called, so what is needed every time is kept apart from the rest.
+
+# __seance_locate: set where the spool is, false if there is none, and the directory as it is written in JSON.
+function __seance_locate {
+    local socket=${SEANCE_SOCKET_PATH-}
+    case $socket in
+        '')
+            case ${XDG_RUNTIME_DIR-} in
+                /*) socket=$XDG_RUNTIME_DIR/seance/ ;;
+                *) socket=${HOME-}/.seance/ ;;
+            esac
+            ;;
+        \~/*) socket=${HOME-}${socket#\~} ;;
+        /*) ;;
+        *) socket=$PWD/$socket ;;
+    esac
+    __seance_spool=${socket%/*}/spool __seance_told_of='' __seance_cwd=$PWD
+    [[ -O $__seance_spool ]] || return 1
+    if [[ $PWD == *[\"\\[:cntrl:]]* ]]; then
+        __seance_cwd=${PWD//\\/\\\\}
+        __seance_cwd=${__seance_cwd//\"/\\\"}
+        __seance_cwd=${__seance_cwd//[[:cntrl:]]/\\ufffd}
+    fi
+    __seance_told_of=$PWD
+}
+
+# __seance_report MEMBERS: report the directory, and these members of a JSON object. There are eight files: should
+# nobody take them, the oldest is written anew. The broker takes their numbers to go round at 1024.
+function __seance_report {
+    [[ $PWD == "$__seance_told_of" && -O $__seance_spool ]] || __seance_locate || return 0
+    __seance_number=$(((__seance_number + 128) % 1024))
+    \printf '%s%s%s\n{"cwd":"%s"%s%s}' "$__seance_header" "${SEANCE_WORKSPACE_ID:+Workspace: $SEANCE_WORKSPACE_ID
+}" "${SEANCE_SURFACE_ID:+Surface: $SEANCE_SURFACE_ID
+}" "$__seance_cwd" "$__seance_session" "$1" >|"$__seance_spool/shell-$$-$__seance_born-$__seance_number" ||
+        __seance_told_of=''
+}
+
+# __seance_arm: have PS0 tell when a line is run; where bash does not expand it, it would be printed.
+function __seance_arm {
+    local shown=${PS0-} ours=
+    ! shopt -q promptvars || ours=$__seance_ps0
+    shown=${shown/"$__seance_ps0"/}$ours
+    [[ $shown == "${PS0-}" ]] || declare -g PS0="$shown" || :
+}
+
+# __seance_prompt: at the prompt, report if a command has ended, or the directory is another.
+function __seance_prompt {
+    __seance_ended=$?
+    if ((__seance_started)); then
+        ((__seance_taken = (${EPOCHREALTIME/[^0-9]/} - __seance_started) / 1000, __seance_started = 0)) || :
+        ((__seance_taken > 0)) || __seance_taken=0 # or the clock was set
+        __seance_report "$__seance_waits,\"exit_code\":$__seance_ended,\"duration_ms\":$__seance_taken"
+        shopt -q promptvars || __seance_arm
+    else
+        __seance_arm
+        [[ $PWD == "$__seance_told_of" ]] || __seance_report "$__seance_waits"
+    fi
+} 2>&-
+
+# __seance_running: before the first simple command of a line, report that something runs.
+function __seance_running {
+    __seance_told=1
+    ((BASH_SUBSHELL)) || __seance_report ',"state":"running"'
+} 2>&-
+
+# __seance_join: have both called by bash-preexec; false where it is not there.
+function __seance_join {
+    local IFS=' '
+    [[ ${bash_preexec_imported-}${__bp_imported-} ]] || return 1
+    [[ " ${preexec_functions[*]-} " == *' __seance_running '* ]] || preexec_functions+=(__seance_running)
+    [[ " ${precmd_functions[*]-} " == *' __seance_prompt '* ]] || precmd_functions+=(__seance_prompt)
+}
+
+# __seance_listen: have __seance_running called by the DEBUG trap, behind what somebody else has there, or by
+# bash-preexec. The status of the other's trap counts where extdebug is set, and $_ stays as it was.
+function __seance_listen {
+    local found
+    __seance_told=1
+    [[ ! ${BLE_VERSION-} ]] || return 0 # it has ways of its own
+    if __seance_join; then
+        PROMPT_COMMAND[8731]='' # bash is at it, so it cannot be unset
+        return 0
+    fi
+    # The trap is printed into the pipe of a here-document: that needs no process.
+    { trap -p DEBUG >|/dev/fd/3 && ! IFS= read -rd '' -u 3 found; } 3<<<'' || return 0
+    [[ $found != *__seance_running* ]] || return 0
+    set -- trap -- -
+    [[ $found != *trap* ]] || eval "set -- ${found#$'\n'}"
+    if [[ $found == *trap* && $# != 4 ]]; then
+        __seance_waits='' # their trap forbids to look at it
+    elif [[ $3 != - && $3 ]]; then
+        trap -- "$3"'
+((__seance_kept = $?, __seance_told)) || __seance_running "$_"; ! ((__seance_kept))' DEBUG
+    else
+        trap '((__seance_told)) || __seance_running "$_"' DEBUG
+    fi
+} 2>/dev/null
+
+# PS0 is expanded before each line that is run, and never for what runs at the prompt.
+if [[ $- == *i* && ${SEANCE_SHELL_REPORTS-} != 0 ]] && ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)); then
+    # shellcheck disable=SC2016 # bash expands it when it prints it
+    __seance_ps0='${__seance_told:0:$((__seance_told = 0, __seance_started = ${EPOCHREALTIME/[^0-9]/}, 0))}'
+    __seance_waits=',"state":"prompt"'
+    [[ ! ${BLE_VERSION-} ]] || __seance_waits= # then nobody tells when it runs something
+    __seance_told=0 __seance_started=0 __seance_kept=0 __seance_told_of='' __seance_spool=''
+    : "${__seance_number:=0}"
+    __seance_identify
+    declare -ft __seance_listen # to it the DEBUG trap is visible
+    # An element of its own: each gets the status of the command that has ended.
+    __seance_join ||
+        declare -g 'PROMPT_COMMAND[8731]=__seance_prompt; ((__seance_told)) || __seance_listen' 2>/dev/null || :
+fi
 
 # The status before this file stays, but a shell that ends at the first failure must not end here.
 [[ $- == *e* ]] || return "$__seance_status"

@@ -1,9 +1,10 @@
-# Séance Tools for fish: codebuff, freebuff, pool and claude, started at the prompt, show in the sidebar.
+# Séance Tools for fish: codebuff, freebuff, pool and claude, started at the prompt, show in the sidebar, and so
+# does what the shell itself is doing.
 #
-# Source this from ~/.config/fish/config.fish. It defines functions and prints nothing.
-# `command codebuff` goes past it. Where Séance Tools is not on PATH, the programs beside this file are used:
-# the .venv/bin of a checkout, or the bin of the prefix it is installed below. Without them the agent runs as
-# always. A function of your own with such a name stays: source this before it, or let it call codebuff-wrapper.
+# Source this from ~/.config/fish/config.fish: `seance-ctl shell-init fish --install` adds the line. It defines
+# functions and prints nothing. `command codebuff` goes past it. Where Séance Tools is not on PATH, the programs
+# beside this file are used: the .venv/bin of a checkout, or the bin of the prefix it is installed below. Without
+# them the agent runs as always. A function of your own with such a name stays: source this before it, or let it call codebuff-wrapper.
 
 set -g __seance_status $status
 
@@ -93,7 +94,7 @@ __seance_wrap codebuff codebuff-wrapper
 __seance_wrap cb codebuff-wrapper
 __seance_wrap freebuff freebuff-wrapper
 __seance_wrap pool pool-wrapper
-__seance_hook claude --settings claude.json '--version -v --help -h mcp config doctor update install plugin agents setup-token auth'
+__seance_hook claude --settings claude.json '--version -v --help -h mcp config doctor update upgrade install plugin plugins agents auth setup-token migrate-installer remote-control'
 # --- end generated
 
 for __seance_name in seance seance-ctl seance-sidebar
@@ -101,5 +102,97 @@ for __seance_name in seance seance-ctl seance-sidebar
     or __seance_wrap $__seance_name $__seance_name
 end
 set -e __seance_name
+
+# The rest tells the broker what the prompt knows: the directory, whether something runs, how the last command
+# ended and how long it took. Each time that is one file in the spool, written by builtins; where there is no
+# spool, nothing. SEANCE_SHELL_REPORTS=0 leaves it out.
+
+# Add a variable that tells the pane to the header of every report.
+function __seance_place --argument-names header variable
+    set -q $variable; and test -n "$$variable"; and not string match -qr '[[:cntrl:]]' -- $$variable
+    and set -ga __seance_header "$header: $$variable"
+end
+
+# Set what is the same in all reports of this shell.
+function __seance_identify
+    set -g __seance_header 'Method: surface.report_shell'
+    set -g __seance_session ''
+    # --- begin generated: shell-places
+    __seance_place Host SEANCE_HOST
+    __seance_place Tmux TMUX
+    __seance_place Pane TMUX_PANE
+    __seance_place Kitty KITTY_LISTEN_ON
+    __seance_place Kitty-Window KITTY_WINDOW_ID
+    __seance_place Wezterm WEZTERM_UNIX_SOCKET
+    __seance_place Wezterm-Pane WEZTERM_PANE
+    __seance_place Zellij ZELLIJ_SESSION_NAME
+    __seance_place Zellij-Pane ZELLIJ_PANE_ID
+    __seance_place Screen STY
+    __seance_place Screen-Window WINDOW
+    # --- end generated
+    set -g __seance_born 0
+    read -lz stat </proc/$fish_pid/stat; or return 0
+    # After the name in parentheses, proc(5): the third field, the session, the terminal, and the start time.
+    set -l fields (string replace -r '(?s)^.*\) ' '' -- $stat | string split ' ')
+    set __seance_born $fields[20]
+    if test $fields[5] != 0
+        set -q TMUX; or set -a __seance_header "Tty: $fields[5] $fields[4]"
+        set __seance_session ",\"tty_session\":$fields[4]"
+    end
+end
+
+# Report the directory, and these members of a JSON object.
+function __seance_report --argument-names members
+    set -l spool "$SEANCE_SOCKET_PATH"
+    switch $spool
+        case ''
+            string match -q '/*' -- $XDG_RUNTIME_DIR; and set spool $XDG_RUNTIME_DIR/seance/; or set spool $HOME/.seance/
+        case '~/*'
+            set spool $HOME(string sub -s 2 -- $spool)
+        case '*/*'
+        case '*'
+            set spool ./$spool
+    end
+    set spool (string replace -r '[^/]*$' spool -- $spool)
+    test -O "$spool"; or return 0
+    set -l cwd $PWD
+    if string match -qr '["\\\\[:cntrl:]]' -- $cwd
+        set cwd (string replace -ra '["\\\\]' '\\\\$0' -- $cwd | string collect)
+        set cwd (string replace -ra '[[:cntrl:]]' '\\\\ufffd' -- $cwd | string collect)
+    end
+    set -l header $__seance_header
+    test -n "$SEANCE_WORKSPACE_ID"; and set -a header "Workspace: $SEANCE_WORKSPACE_ID"
+    test -n "$SEANCE_SURFACE_ID"; and set -a header "Surface: $SEANCE_SURFACE_ID"
+    # There are eight files: should nobody take them, the oldest is written anew. The broker takes their numbers
+    # to go round at 1024.
+    set -g __seance_number (math "($__seance_number + 128) % 1024")
+    # fish itself says when it cannot open a file, whatever is done with the standard error, so only now.
+    printf '%s\n' $header '' "{\"cwd\":\"$cwd\"$__seance_session$members}" >$spool/shell-$fish_pid-$__seance_born-$__seance_number
+    and set -g __seance_told_of $PWD
+end
+
+if status is-interactive; and test "$SEANCE_SHELL_REPORTS" != 0
+    set -g __seance_told_of
+    set -q __seance_number; or set -g __seance_number 0
+    __seance_identify 2>/dev/null
+
+    # Before a line is run, report that something runs.
+    function __seance_running --on-event fish_preexec
+        set -g __seance_ran
+        __seance_report ',"state":"running"'
+    end
+
+    # Once it has ended, report how and after how long; at the prompt, if the directory is another.
+    function __seance_ended --on-event fish_postexec
+        set -l ended $status
+        set -q __seance_ran; or return # what came with this file
+        set -e __seance_ran
+        __seance_report ",\"state\":\"prompt\",\"exit_code\":$ended,\"duration_ms\":$CMD_DURATION"
+    end
+    function __seance_prompt --on-event fish_prompt
+        test "$PWD" != "$__seance_told_of"; or return 0
+        __seance_report ',"state":"prompt"'
+    end
+end
 
 return $__seance_status

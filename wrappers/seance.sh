@@ -121,7 +121,7 @@ __seance_wrap codebuff codebuff-wrapper
 __seance_wrap cb codebuff-wrapper
 __seance_wrap freebuff freebuff-wrapper
 __seance_wrap pool pool-wrapper
-__seance_hook claude --settings claude.json '--version -v --help -h mcp config doctor update install plugin agents setup-token auth'
+__seance_hook claude --settings claude.json '--version -v --help -h mcp config doctor update upgrade install plugin plugins agents auth setup-token migrate-installer remote-control'
 # --- end generated
 
 # The status before this file stays, but a shell that ends at the first failure must not end here.

@@ -1,9 +1,10 @@
-# Séance Tools for zsh: codebuff, freebuff, pool and claude, started at the prompt, show in the sidebar.
+# Séance Tools for zsh: codebuff, freebuff, pool and claude, started at the prompt, show in the sidebar, and so
+# does what the shell itself is doing.
 #
-# Source this from ~/.zshrc. It defines functions, prints nothing and changes no options or traps.
-# `command codebuff` goes past it. Where Séance Tools is not on PATH, the programs beside this file are used:
-# the .venv/bin of a checkout, or the bin of the prefix it is installed below. Without them the agent runs as
-# always. A function of your own with such a name stays: source this before it, or let it call codebuff-wrapper.
+# Source this from ~/.zshrc: `seance-ctl shell-init zsh --install` adds the line. It prints nothing and changes no
+# options or traps. `command codebuff` goes past it. Where Séance Tools is not on PATH, the programs beside this
+# file are used: the .venv/bin of a checkout, or the bin of the prefix it is installed below. Without them the agent
+# runs as always. A function of your own with such a name stays: source this before it, or let it call codebuff-wrapper.
 
 typeset -g __seance_status=$?
 
@@ -97,7 +98,7 @@ __seance_wrap codebuff codebuff-wrapper
 __seance_wrap cb codebuff-wrapper
 __seance_wrap freebuff freebuff-wrapper
 __seance_wrap pool pool-wrapper
-__seance_hook claude --settings claude.json '--version -v --help -h mcp config doctor update install plugin agents setup-token auth'
+__seance_hook claude --settings claude.json '--version -v --help -h mcp config doctor update upgrade install plugin plugins agents auth setup-token migrate-installer remote-control'
 # --- end generated
 
 () {
@@ -106,6 +107,109 @@ __seance_hook claude --settings claude.json '--version -v --help -h mcp config d
     for name in seance seance-ctl seance-sidebar; do
         whence -p $name >/dev/null || ! __seance_find $name || __seance_wrap $name $name
     done
+}
+
+# The rest tells the broker what the prompt knows: the directory, whether something runs, how the last command
+# ended and how long it took. Each time that is one file in the spool, written by builtins; where there is no
+# spool, nothing. SEANCE_SHELL_REPORTS=0 leaves it out.
+
+# __seance_place HEADER VARIABLE: add a variable that tells the pane to the header of every report.
+function __seance_place {
+    [[ -z ${(P)2-} || ${(P)2} == *[[:cntrl:]]* ]] || __seance_header+="$1: ${(P)2}"$'\n'
+}
+
+# __seance_identify: set what is the same in all reports of this shell.
+typeset -g __seance_header __seance_session __seance_born
+function __seance_identify {
+    emulate -L zsh
+    local stat
+    local -a fields
+    __seance_header=$'Method: surface.report_shell\n' __seance_session=
+    # --- begin generated: shell-places
+    __seance_place Host SEANCE_HOST
+    __seance_place Tmux TMUX
+    __seance_place Pane TMUX_PANE
+    __seance_place Kitty KITTY_LISTEN_ON
+    __seance_place Kitty-Window KITTY_WINDOW_ID
+    __seance_place Wezterm WEZTERM_UNIX_SOCKET
+    __seance_place Wezterm-Pane WEZTERM_PANE
+    __seance_place Zellij ZELLIJ_SESSION_NAME
+    __seance_place Zellij-Pane ZELLIJ_PANE_ID
+    __seance_place Screen STY
+    __seance_place Screen-Window WINDOW
+    # --- end generated
+    IFS= read -rd '' stat </proc/$$/stat || :
+    # After the name in parentheses, proc(5): the third field, the session, the terminal, and the start time.
+    fields=(${=stat##*\) })
+    if (( ${fields[5]:-0} )); then
+        [[ -n ${TMUX-} ]] || __seance_header+="Tty: $fields[5] $fields[4]"$'\n'
+        __seance_session=",\"tty_session\":$fields[4]"
+    fi
+    __seance_born=${fields[20]:-0}
+} 2>/dev/null
+
+# __seance_locate: set where the spool is, false if there is none, and the directory as it is written in JSON.
+typeset -g __seance_told_of= __seance_spool= __seance_cwd
+function __seance_locate {
+    local socket=${SEANCE_SOCKET_PATH-}
+    case $socket in
+        ('')
+            case ${XDG_RUNTIME_DIR-} in
+                (/*) socket=$XDG_RUNTIME_DIR/seance/ ;;
+                (*) socket=${HOME-}/.seance/ ;;
+            esac
+            ;;
+        (\~/*) socket=${HOME-}${socket#\~} ;;
+        (/*) ;;
+        (*) socket=$PWD/$socket ;;
+    esac
+    __seance_spool=${socket%/*}/spool __seance_told_of= __seance_cwd=$PWD
+    [[ -O $__seance_spool ]] || return 1
+    if [[ $PWD == *[\"\\[:cntrl:]]* ]]; then
+        __seance_cwd=${${PWD//\\/\\\\}//\"/\\\"}
+        __seance_cwd=${__seance_cwd//[[:cntrl:]]/\\ufffd}
+    fi
+    __seance_told_of=$PWD
+}
+
+# __seance_report: at the prompt, report if a command has ended, or the directory is another; with arguments, as
+# before a line is run, that something runs. One function does both, since calling another takes zsh long.
+typeset -gF __seance_started=0
+typeset -gi __seance_number
+function __seance_report {
+    local ended=$? # lost by emulate
+    emulate -L zsh
+    local members=',"state":"prompt"'
+    local -i taken
+    if (( $# )); then
+        members=',"state":"running"'
+        __seance_started=$EPOCHREALTIME
+    elif (( __seance_started )); then
+        (( taken = (EPOCHREALTIME - __seance_started) * 1000, __seance_started = 0, taken > 0 )) || taken=0
+        members+=",\"exit_code\":$ended,\"duration_ms\":$taken"
+    elif [[ $PWD == $__seance_told_of ]]; then
+        return 0
+    fi
+    [[ $PWD == $__seance_told_of && -O $__seance_spool ]] || __seance_locate || return 0
+    # There are eight files: should nobody take them, the oldest is written anew. The broker takes their numbers
+    # to go round at 1024. Of a function that is a hook, zsh would leave out the redirections.
+    {
+        print -rn -- "$__seance_header${SEANCE_WORKSPACE_ID:+Workspace: $SEANCE_WORKSPACE_ID
+}${SEANCE_SURFACE_ID:+Surface: $SEANCE_SURFACE_ID
+}"$'\n{"cwd":"'"$__seance_cwd\"$__seance_session$members}" \
+            >|$__seance_spool/shell-$$-$__seance_born-$(( __seance_number = (__seance_number + 128) % 1024 ))
+    } 2>/dev/null || __seance_told_of=
+}
+
+typeset -ga precmd_functions preexec_functions
+() {
+    emulate -L zsh
+    [[ -o interactive && ${SEANCE_SHELL_REPORTS-} != 0 ]] || return 0
+    zmodload -F zsh/datetime p:EPOCHREALTIME 2>/dev/null || return 0
+    __seance_identify
+    # First at the prompt, so that what others do there is no part of the time.
+    precmd_functions=(__seance_report ${precmd_functions:#__seance_report})
+    preexec_functions=(${preexec_functions:#__seance_report} __seance_report)
 }
 
 # The status before this file stays, but a shell that ends at the first failure must not end here.

@@ -7,7 +7,6 @@ connections, the clock and the database.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -34,8 +33,9 @@ __all__ = [
 ]
 
 BY_NAME: dict[str, Method] = {name: row for row in METHODS for name in (row.name, *row.aliases)}
+# What `validate` needs of each parameter: its first name, its default and its check.
 _PARAMS = {
-    row.name: {name: param for param in row.params for name in (param.name, *param.aliases)}
+    row.name: {name: (p.name, p.default, p.check) for p in row.params for name in (p.name, *p.aliases)}
     for row in METHODS
 }
 _DEFAULTS = {
@@ -51,6 +51,8 @@ def takes(method: Method) -> Collection[str]:
 
 def closest(name: str, known: Mapping[str, Any]) -> str:
     """Return ` (did you mean …?)` for the known name nearest to `name`, or nothing where none is near."""
+    import difflib  # only for who is wrong
+
     near = difflib.get_close_matches(name[:NAME], known, 1)
     return f" (did you mean {near[0]}?)" if near else ""
 
@@ -70,26 +72,25 @@ def validate(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
     parameter.
     """
     known = _PARAMS[method.name]
-    params = dict(_DEFAULTS[method.name])
-    seen = set()
+    params: dict[str, Any] = {}
     for name, value in given.items():
-        param = known.get(name)
-        if param is None:
+        if name not in known:
             raise WireError(
                 "invalid_params",
                 f"{clean(name, 80)}: no such parameter{closest(name, known)}",
                 clean(name, 80),
             )
-        if param.name in seen:
+        first, default, check = known[name]
+        if first in params:
             raise WireError("invalid_params", f"{name}: given twice", name)
-        seen.add(param.name)
-        if value is None and param.default is not REQUIRED:
+        if value is None and default is not REQUIRED:
+            params[first] = default
             continue
         try:
-            params[param.name] = param.check(value)
+            params[first] = check(value)
         except ValueError as error:
             raise WireError("invalid_params", f"{name}: {error}", name) from None
     for name in _REQUIRED[method.name]:
         if name not in params:
             raise WireError("invalid_params", f"{name}: missing", name)
-    return params
+    return {**_DEFAULTS[method.name], **params}

@@ -112,6 +112,23 @@ def string(
     return Param(name, "string", help_text, default, aliases, check)
 
 
+def typed(name: str, help_text: str) -> Param:
+    """Return a parameter for what is typed into a pane: as it came, control characters and all, but NUL."""
+
+    def check(value: Any) -> str:
+        if type(value) is not str:
+            raise ValueError("a string is needed")
+        if not value:
+            raise ValueError("must not be empty")
+        if len(value) > TEXT:
+            raise ValueError(f"is {len(value)} characters, at most {TEXT} are allowed")
+        if "\0" in value:
+            raise ValueError("must not have a NUL")
+        return value
+
+    return Param(name, "string", help_text, REQUIRED, (), check)
+
+
 def choice(name: str, help_text: str, choices: tuple[str, ...], default: Any = REQUIRED) -> Param:
     """Return a parameter that is one of `choices`."""
 

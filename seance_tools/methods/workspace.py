@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from seance_tools.methods.params import LEVELS, STATES, TEXT, boolean, choice, integer, number, string
-from seance_tools.methods.row import PID_HIGH, WHERE, WORKSPACE, Method
+from seance_tools.methods.row import CALLER, PID_HIGH, WHERE, WORKSPACE, Method
 
 _KEY = string("key", "key of the status entry, usually the agent's name")
 
@@ -12,11 +12,22 @@ ROWS = (
     Method("workspace.current", (), "Tell the selected workspace.", "workspace"),
     Method(
         "workspace.create",
-        (string("title", "title of the workspace", None), boolean("select", "whether to select it", True)),
-        "Make a workspace.",
+        (
+            *CALLER,
+            string("title", "title of the workspace", None),
+            boolean("select", "whether to select it", True),
+        ),
+        "Make a workspace; for a caller in tmux a session there.",
         "workspace_id",
+        io=True,
     ),
-    Method("workspace.select", (WORKSPACE,), "Select a workspace.", ""),
+    Method(
+        "workspace.select",
+        (WORKSPACE, string("client", "tmux's client to show it on; default: the last used", None)),
+        "Select a workspace; a session of tmux is shown on a client too.",
+        "",
+        io=True,
+    ),
     Method("workspace.close", (WORKSPACE,), "Remove a workspace with all that it shows.", ""),
     Method("workspace.rename", (WORKSPACE, string("title", "the new title")), "Rename a workspace.", ""),
     Method("workspace.next", (), "Select the workspace after the selected one.", "workspace_id"),

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 
-from seance_tools.state.places import Context, focusable, locate, ordered
+from seance_tools.state.places import Caller, Context, focusable, locate, ordered
+from seance_tools.state.surroundings import NO_GIT
 from seance_tools.state.tables import Row, Tables
 from seance_tools.wire import WireError
+
+# Parameters of surface.report_shell, and the members of a surface that they set.
+_TOLD_BY_SHELL = {
+    "cwd": "cwd",
+    "state": "shell_state",
+    "exit_code": "exit_code",
+    "duration_ms": "duration_ms",
+}
 
 
 def known(tables: Tables, surface_id: int) -> Row:
@@ -42,6 +51,19 @@ def surface_list(tables: Tables, params: Row, context: Context) -> Row:
     return {"surfaces": [{**row, "focused": row["id"] == focused} for row in rows]}
 
 
+def surface_report_shell(tables: Tables, params: Row, context: Context) -> Row:
+    """Take what a surface's shell tells at its prompt, or when it runs something."""
+    caller = context.caller
+    if caller == Caller(None, caller.workspace_id, None) and (params["env"] or params["tty"]):
+        return {}  # its pane is gone: the last that a shell tells is that it runs `exit`
+    told = {"reported_at": context.now}
+    for name, member in _TOLD_BY_SHELL.items():
+        if params[name] is not None:
+            told[member] = params[name]
+    tables.update("surface", _reporting(tables, context), **told)
+    return {}
+
+
 def surface_report_cwd(tables: Tables, params: Row, context: Context) -> Row:
     """Take a surface's directory."""
     tables.update("surface", _reporting(tables, context), cwd=params["cwd"])
@@ -49,14 +71,15 @@ def surface_report_cwd(tables: Tables, params: Row, context: Context) -> Row:
 
 
 def surface_report_git(tables: Tables, params: Row, context: Context) -> Row:
-    """Take a surface's git branch."""
-    tables.update("surface", _reporting(tables, context), branch=params["branch"], dirty=params["dirty"])
+    """Take a surface's git branch; until it goes to another repository, the report counts."""
+    git = {**NO_GIT, "branch": params["branch"], "dirty": params["dirty"], "git_source": "report"}
+    tables.update("surface", _reporting(tables, context), **git)
     return {}
 
 
 def surface_clear_git(tables: Tables, params: Row, context: Context) -> Row:
     """Forget a surface's git branch."""
-    tables.update("surface", _reporting(tables, context), branch="", dirty=False)
+    tables.update("surface", _reporting(tables, context), **NO_GIT)
     return {}
 
 

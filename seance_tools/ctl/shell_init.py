@@ -1,0 +1,89 @@
+"""seance-ctl shell-init: the line that has a shell source our functions, printed or put into its rc file."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from seance_tools import names
+from seance_tools.ctl.output import print_line
+from seance_tools.ctl.program import PROGRAM
+from seance_tools.install import files
+
+SHELLS = ("bash", "zsh", "fish")
+MARK = "# seance-tools: see `seance-ctl shell-init`"
+
+
+def source(shell: str) -> Path:
+    """Return the file that a shell sources: of this checkout, or where it is installed. Raises ValueError."""
+    name = f"seance.{shell}"
+    places = Path(__file__).resolve().parents[2:]
+    candidates = [places[0] / "wrappers" / name]
+    candidates += [place / "share" / "seance-tools" / "wrappers" / name for place in places]
+    for path in candidates:
+        if path.is_file():
+            return path
+    raise ValueError(f"{name} is gone; install Séance Tools again")
+
+
+def rc_file(shell: str, environ: Mapping[str, str]) -> str:
+    """Return the path of the file that an interactive shell reads when it starts."""
+    home = names.home(environ)
+    if shell == "zsh":
+        return os.path.join(environ.get("ZDOTDIR") or home, ".zshrc")
+    if shell == "fish":
+        return str(Path(names.config_path(environ)).parents[1] / "fish" / "config.fish")
+    return os.path.join(home, ".bashrc")
+
+
+def line(shell: str, path: Path) -> str:
+    """Return the line for the rc file; once the file is gone, it does nothing."""
+    quoted = shlex.quote(str(path))
+    return (
+        f"test ! -r {quoted}; or source {quoted}" if shell == "fish" else f"[ ! -r {quoted} ] || . {quoted}"
+    )
+
+
+def without(text: str) -> str:
+    """Return the text of an rc file without lines of ours."""
+    return "".join(row for row in text.splitlines(keepends=True) if not row.rstrip().endswith(MARK))
+
+
+def added(text: str, row: str) -> str:
+    """Return the text of an rc file with our line, where it was or at the end."""
+    ours = f"{row} {MARK}\n"
+    rows = text.splitlines(keepends=True)
+    for index, old in enumerate(rows):
+        if old.rstrip().endswith(MARK):
+            return "".join(rows[:index]) + ours + without("".join(rows[index + 1 :]))
+    return text + ("" if not text or text.endswith("\n") else "\n") + ours
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.option("--install", "way", flag_value="install", help="Add the line to the shell's rc file, once.")
+@click.option("--uninstall", "way", flag_value="uninstall", help="Take it out again.")
+@click.pass_context
+def shell_init(ctx: click.Context, /, shell: str, way: str | None) -> None:
+    """Print the line for a shell's rc file: agents show in the sidebar, and what the shell is doing."""
+    path = rc_file(shell, os.environ)
+    try:
+        row = line(shell, source(shell)) if way != "uninstall" else ""
+        if way is None:
+            print_line(row)
+            return
+        before = files.read(path)
+        after = added(before or "", row) if row else without(before or "")
+        if after == (before or ""):
+            print_line(f"{path}: nothing to do")
+            return
+        files.replace(path, before, after)
+    except (ValueError, OSError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        names.complain(PROGRAM, f"{path}: {reason}")
+        ctx.exit(names.EXIT_REFUSED)
+    print_line(f"{path}: {'added; new shells report' if row else 'removed'}")

@@ -75,6 +75,18 @@ def test_other_terminals(environ: dict[str, str], surface: str) -> None:
     assert place.surface == surface
 
 
+def test_a_pane_ends_with_the_leader_of_its_session() -> None:
+    kitty = {"KITTY_LISTEN_ON": "unix:/tmp/k", "KITTY_WINDOW_ID": "4"}
+    place = terminals.recognise(kitty, None, os.getpid())
+    assert place
+    assert place.owner == (os.getpid(), start_time(os.getpid()))
+    nobody = terminals.recognise(kitty, None, None)
+    assert nobody
+    assert nobody.owner is None
+    for environ, tty in ((kitty, None), ({}, "/dev/pts/9")):
+        assert terminals.recognise(environ, tty, 1 << 30) is None  # it has ended
+
+
 def test_a_plain_terminal_is_its_device_and_session_leader() -> None:
     place = terminals.recognise({}, "/dev/pts/9", os.getpid())
     started = start_time(os.getpid())
@@ -91,7 +103,7 @@ def test_the_panes_of_a_server(tmux: Tmux, tmp_path: Path) -> None:
     tmux("new-session", "-d", "-s", "we ird 'x' é", "cat")
     place = terminals.recognise(environment_of(tmux, "%0"), None, None)
     assert place
-    listed = asyncio.run(terminals.tmux_panes(place.surface))
+    listed = asyncio.run(terminals.list_panes(place.surface))
     assert listed
     prefix, panes = listed[0], sorted(listed[1], key=lambda pane: pane["place"])
     assert [pane["place"] for pane in panes] == [f"{prefix}%{number}" for number in (0, 1, 2, 3)]
@@ -107,11 +119,11 @@ def test_another_server_at_the_same_socket_is_not_taken_for_the_old_one(tmux: Tm
     place = terminals.recognise(environment_of(tmux, "%0"), None, None)
     assert place
     old = place.surface.replace(f",{place.owner[0] if place.owner else 0},", ",1,")
-    listed = asyncio.run(terminals.tmux_panes(old))
+    listed = asyncio.run(terminals.list_panes(old))
     assert listed
     assert listed[1] == []
 
 
 def test_a_server_that_is_gone(tmp_path: Path) -> None:
-    listed = asyncio.run(terminals.tmux_panes(f"tmux:{tmp_path}/none,1,1:%0"))
+    listed = asyncio.run(terminals.list_panes(f"tmux:{tmp_path}/none,1,1:%0"))
     assert listed is None or listed[1] == []

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from seance_tools.broker.channels import Channels
 from seance_tools.broker.core import Core
+from seance_tools.broker.evidence import Evidence
+from seance_tools.broker.ports import Ports
+from seance_tools.broker.repositories import Repositories
+from seance_tools.broker.tmux import TmuxServers
 
 
 class Companion(Protocol):
@@ -18,4 +23,4 @@ class Companion(Protocol):
         """End, with everything that it started."""
 
 
-COMPANIONS: tuple[Callable[[Core], Companion], ...] = ()
+COMPANIONS: tuple[Callable[[Core], Companion], ...] = (Channels, Repositories, Ports, TmuxServers, Evidence)

@@ -27,6 +27,7 @@ PROGRAM = "seance-broker"
 log = logging.getLogger(PROGRAM)
 LOG_BYTES = 1 << 20
 STOP_SECONDS = 5.0
+LEFT_SECONDS = 2.5  # for what runs beside the requests; a terminal is not waited for longer anyway
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -161,5 +162,6 @@ async def _run(place: Place, ready: int | None) -> None:
     await intake.stop()
     for companion in companions:
         await companion.stop()
+    await core.settle(LEFT_SECONDS)
     core.stop()
     log.info("stopped after %.0f s", time.monotonic() - began)

@@ -12,46 +12,15 @@ import sqlite3
 import time
 from collections.abc import Callable
 
-from seance_tools import __version__, names, terminals, wire
+from seance_tools import __version__, names
+from seance_tools.broker.answer import Answer
 from seance_tools.broker.core import Core
+from seance_tools.broker.panes import METHODS_OF_PANES
 from seance_tools.methods import METHODS
 from seance_tools.names import LIMITS
-from seance_tools.state import notifications, sessions, surfaces, workspaces
-from seance_tools.state.places import Context, caller_ids, focusable
+from seance_tools.state import sessions
 from seance_tools.state.tables import Change, Row
 from seance_tools.wire import WireError
-
-
-class Answer:
-    """An answer that comes later: called once with the result, or with why there is none.
-
-    `slot` is filled, `then` called. `on_abandon` is called where the client has gone before.
-    """
-
-    def __init__(self, request_id: wire.Id, slot: bytearray, then: Callable[[], None]) -> None:
-        self.given = False
-        self.on_abandon: Callable[[], None] | None = None
-        self._id = request_id
-        self._slot = slot
-        self._then = then
-
-    def __call__(self, result: Row | WireError) -> None:
-        """Give the answer."""
-        if self.given:
-            return
-        self.given = True
-        if isinstance(result, WireError):
-            line = wire.failure(self._id, result)
-        else:
-            line = wire.reply(self._id, result)
-        self._slot += line
-        self._then()
-
-    def abandon(self) -> None:
-        """Tell the method that nobody waits for the answer any more."""
-        self.given = True
-        if self.on_abandon:
-            self.on_abandon()
 
 
 def system_capabilities(core: Core, params: Row, answer: Answer) -> Row | None:
@@ -81,7 +50,7 @@ def system_health(core: Core, params: Row, answer: Answer) -> Row | None:
         "uptime_seconds": round(time.time() - core.started, 3),
         "boot_id": core.feed.boot_id,
         "seq": core.feed.seq,
-        "counters": {**core.counters, "waiting": len(core.listeners)},
+        "counters": {**core.counters, "waiting": _waiting(core)},
         "rows": {kind: len(rows) for kind, rows in core.tables.rows.items()},
         "limits": dict(LIMITS),
         "store": {
@@ -94,6 +63,11 @@ def system_health(core: Core, params: Row, answer: Answer) -> Row | None:
     }
 
 
+def _waiting(core: Core) -> int:
+    """Return how many agent.wait have no answer yet."""
+    return sum(isinstance(getattr(listener, "__self__", None), Waiter) for listener in core.listeners)
+
+
 def history_query(core: Core, params: Row, answer: Answer) -> Row | None:
     """List how the agents' states changed."""
     wanted = {name: params[name] for name in ("since", "until", "agent", "session", "surface_id")}
@@ -101,35 +75,6 @@ def history_query(core: Core, params: Row, answer: Answer) -> Row | None:
         return {"transitions": core.store.history(wanted, params["limit"])}
     except (OSError, sqlite3.Error) as error:
         raise WireError("not_supported", str(error)) from None
-
-
-def surface_focus(core: Core, params: Row, answer: Answer) -> Row | None:
-    """Bring a surface to the front of its terminal, and select it here."""
-    context = Context(time.time(), core.caller(params))
-    row = caller_ids(core.tables, context.caller)
-    if row is None:
-        number = params["surface_id"]
-        raise WireError(
-            "not_found", "no such surface" if number is None else f"no surface {number}", "surface_id"
-        )
-    if not focusable(row):
-        kind = row["place"].partition(":")[0] or "unknown"
-        raise WireError(
-            "not_supported", f"surface {row['id']} is in a terminal that cannot be told to: {kind}"
-        )
-    core.spawn(_focus(core, row, params["client"], answer))
-    return None
-
-
-async def _focus(core: Core, row: Row, client: str | None, answer: Answer) -> None:
-    if not await terminals.focus(row["place"], client):
-        answer(WireError("not_found", f"the pane of surface {row['id']} is gone, or tmux does not answer"))
-        return
-    if core.tables.get("surface", row["id"]):
-        workspaces.select(core.tables, surfaces.known(core.tables, row["id"])["workspace_id"], row["id"])
-        notifications.mark_seen(core.tables, surface_id=row["id"])
-        core.commit()
-    answer({})
 
 
 class Waiter:
@@ -191,6 +136,6 @@ METHODS_OF_THE_BROKER: dict[str, Callable[[Core, Row, Answer], Row | None]] = {
     "system.capabilities": system_capabilities,
     "system.health": system_health,
     "history.query": history_query,
-    "surface.focus": surface_focus,
     "agent.wait": agent_wait,
+    **METHODS_OF_PANES,
 }

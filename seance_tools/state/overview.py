@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from seance_tools.state.metadata import counts, statuses
-from seance_tools.state.places import Context, caller_ids, identity, ordered
+from seance_tools.state.places import NO_SHELL, Context, caller_ids, identity, ordered
+from seance_tools.state.surroundings import UNKNOWN, git_of, ports_of
 from seance_tools.state.tables import Row, Tables
 
 
@@ -72,9 +73,10 @@ def workspace_list(tables: Tables, params: Row, context: Context) -> Row:
 
 
 def _surface(groups: _Groups, row: Row) -> Row:
-    shown = {name: row[name] for name in ("id", "title", "cwd", "branch", "dirty", "shell_state")}
     return {
-        **shown,
+        **{name: row[name] for name in ("id", "title", "cwd")},
+        **{name: row.get(name) for name in NO_SHELL},
+        **{name: row.get(name, missing) for name, missing in UNKNOWN.items()},
         "focused": row["id"] == groups.focused,
         "selected": row["id"] == groups.focused,
         "unread": groups.unread_here[row["id"]],
@@ -86,7 +88,6 @@ def _workspace(tables: Tables, groups: _Groups, row: Row) -> Row:
     workspace_id = row["id"]
     surfaces = groups.surfaces[workspace_id]
     progress = tables.get("progress", workspace_id)
-    placed = next((surface for surface in surfaces if surface["branch"]), None)
     count = counts(tables, workspace_id)
     shown = [_surface(groups, surface) for surface in surfaces]
     return {
@@ -99,7 +100,8 @@ def _workspace(tables: Tables, groups: _Groups, row: Row) -> Row:
         "subagent_count": count["subagent_count"],
         "background_count": count["background_count"],
         "columns": row["columns"],
-        "git": {"branch": placed["branch"], "dirty": placed["dirty"]} if placed else None,
+        "git": git_of(surfaces),
+        "ports": ports_of(surfaces),
         "pane_groups": [{"id": workspace_id, "focused": True, "surfaces": shown}],
     }
 

@@ -9,11 +9,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from seance_tools.names import LIMITS
+from seance_tools.state.surroundings import UNKNOWN
 from seance_tools.state.tables import Row, Tables
 from seance_tools.text import clean
 from seance_tools.wire import WireError
 
 UNATTACHED = "unattached"
+ABROAD = "host:"  # what the places of other machines begin with; the machine's name follows
+# The members of a surface that its shell tells, as long as it has told nothing: what it does, the exit status
+# of its last command and how many milliseconds that took, and when we last heard of it.
+NO_SHELL: Row = {"shell_state": None, "exit_code": None, "duration_ms": None, "reported_at": None}
+SIGHT = ("active", "visible", "zoomed")  # members of a surface that only its terminal's list tells
 
 
 class Place(NamedTuple):
@@ -35,6 +41,7 @@ class Caller(NamedTuple):
     surface_id: int | None = None
     workspace_id: int | None = None
     place: Place | None = None
+    host: str = ""  # the machine's name, where that is not this one
 
 
 class Context(NamedTuple):
@@ -104,9 +111,9 @@ def need_surface(
             "start_time": owner[1] if owner else None,
             "title": "",
             "cwd": "",
-            "branch": "",
-            "dirty": False,
-            "shell_state": None,
+            **UNKNOWN,
+            **NO_SHELL,
+            "reported": True,  # else its terminal listed it, beside one that did
             "created_at": now,
         }
         tables.set("surface", row)
@@ -185,9 +192,26 @@ def target(tables: Tables, context: Context) -> tuple[int, int | None]:
     return locate(tables, context)
 
 
+def terminal_of(row: Row) -> str:
+    """Return which terminal a surface is in, as its place tells: tmux, kitty …; "" where none is known."""
+    return str(row["place"]).partition(":")[0]
+
+
 def focusable(row: Row) -> bool:
     """Return whether a surface can be brought to the front."""
-    return str(row["place"]).startswith("tmux:")
+    kind = terminal_of(row)
+    if kind == "kitty":  # remote control needs the socket that KITTY_LISTEN_ON names
+        return not str(row["place"]).startswith("kitty::")
+    return kind in ("tmux", "wezterm", "zellij", "screen")
+
+
+def seen(tables: Tables, surface_id: int | None) -> bool:
+    """Return whether somebody looks at a surface: a terminal shows its pane, and it is the active one there.
+
+    Only what tmux lists tells that; of other terminals' panes it is not known, so not claimed.
+    """
+    row = tables.get("surface", surface_id) if surface_id is not None else None
+    return bool(row and row.get("active") and row.get("visible"))
 
 
 def locate_place(
@@ -196,6 +220,8 @@ def locate_place(
     """Return (workspace id, surface id) of a place, made if they do not exist."""
     row = tables.at_place("surface", place.surface)
     if row:
+        if not row.get("reported", True):
+            tables.update("surface", row, reported=True)
         return int(row["workspace_id"]), int(row["id"])
     if workspace_id is None:
         workspace_id = _workspace_of(tables, place.workspace, place.workspace_title, now)
@@ -206,13 +232,17 @@ def locate_place(
 
 
 def drop_if_empty(tables: Tables, workspace_id: int) -> None:
-    """Remove a workspace that a terminal brought once none of its surfaces or agents is left."""
+    """Remove a workspace that a terminal brought once no agent is left there, nor a surface that reported."""
     row = tables.get("workspace", workspace_id)
     if not row or not row["place"]:
         return
-    for kind in ("surface", "agent"):
-        if any(other["workspace_id"] == workspace_id for other in tables.all(kind)):
-            return
+    if any(other["workspace_id"] == workspace_id for other in tables.all("agent")):
+        return
+    surfaces = [other for other in tables.all("surface") if other["workspace_id"] == workspace_id]
+    if any(surface.get("reported", True) for surface in surfaces):
+        return
+    for surface in surfaces:
+        tables.clear("surface", surface["id"])
     remove_workspace(tables, workspace_id)
 
 
@@ -254,21 +284,44 @@ def place_panes(tables: Tables, prefix: str, panes: list[Row], now: float) -> No
     """Bring the surfaces of one terminal server up to date with its own list of panes.
 
     prefix: what the places of that server begin with. panes: rows with place, workspace (a place),
-    workspace_title, columns, title, cwd. Surfaces of panes that are gone are removed.
+    workspace_title, columns, title, cwd, active (of its column, and that of its workspace), visible (on
+    somebody's screen), zoomed. Surfaces of panes that are gone are removed; panes beside one that is known, in
+    the same workspace, become surfaces too.
     """
     listed = {pane["place"]: pane for pane in panes}
+    _add_neighbours(tables, prefix, panes, now)
     for row in [row for row in tables.all("surface") if row["place"].startswith(prefix)]:
         pane = listed.get(row["place"])
+        if not tables.get("surface", row["id"]):
+            continue  # it went with its workspace
         if pane is None:
             remove_surface(tables, row["id"])
             continue
         workspace_id = _workspace_of(tables, pane["workspace"], pane["workspace_title"], now)
         need_surface(tables, row["id"], workspace_id, now)
-        shown = {name: clean(pane[name]) for name in ("title", "cwd")}
+        shown: Row = {name: clean(pane[name]) for name in ("title", "cwd")}
+        shown |= {name: bool(pane.get(name)) for name in SIGHT}
         tables.update("surface", tables.rows["surface"][row["id"],], **shown)
     columns = {pane["workspace"]: pane["columns"] for pane in panes}
     for row in [row for row in tables.all("workspace") if row["place"] in columns]:
         tables.update("workspace", row, columns=columns[row["place"]])
+
+
+def _add_neighbours(tables: Tables, prefix: str, panes: list[Row], now: float) -> None:
+    """Make surfaces of the panes that never reported, where their workspace is known."""
+    known = next((row for row in tables.all("surface") if row["place"].startswith(prefix)), None)
+    if known is None:
+        return
+    owner = (known["pid"], known["start_time"]) if known["pid"] is not None else None
+    for pane in panes:
+        workspace = tables.at_place("workspace", pane["workspace"])
+        if workspace is None or tables.at_place("surface", pane["place"]):
+            continue
+        if len(tables.rows["surface"]) >= LIMITS["surfaces"]:
+            return
+        place = Place(pane["place"], pane["workspace"], owner=owner)
+        row = need_surface(tables, new_id(tables, "surface"), workspace["id"], now, place)
+        tables.update("surface", row, reported=False)
 
 
 def caller_ids(tables: Tables, caller: Caller) -> Row | None:

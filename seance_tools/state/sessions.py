@@ -61,7 +61,7 @@ def _print_status(tables: Tables, record: Row) -> None:
 
 
 def _abroad(tables: Tables, record: Row) -> str:
-    """Return what a status says of the machine that its agent runs on, where its workspace does not say it."""
+    """Return what a status says of the machine its agent runs on, where its workspace does not say it."""
     host = record.get("host")  # an earlier version's row lacks it
     workspace = tables.get("workspace", record["workspace_id"])
     return f"@{host}" if host and not (workspace and workspace["place"] == ABROAD + host) else ""

@@ -32,7 +32,7 @@ def report(desk: Desk, pane: str, event: str = "prompt-submit") -> None:
 
 def sessions_of_clients(desk: Desk) -> dict[str, str]:
     lines = desk.tmux("list-clients", "-F", "#{client_tty} #{session_name}").splitlines()
-    return dict(line.split(" ", 1) for line in lines)
+    return dict(line.split(" ", 1) for line in lines if line[0] != " ")  # not the broker's control client
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from seance_tools.state.places import Caller
@@ -68,3 +70,42 @@ def test_health(bench: Bench) -> None:
     assert bench.call("surface.health", surface_id=9)["surfaces"] == [second]
     with pytest.raises(WireError, match="no surface 99"):
         bench.call("surface.health", surface_id=99)
+
+
+def test_what_a_shell_tells_at_its_prompt(bench: Bench) -> None:
+    here = Caller(place=pane(1))
+    bench.call("surface.report_shell", here, cwd="/work/shop", state="prompt")
+    surface = bench.only("surface")
+    assert (surface["cwd"], surface["shell_state"], surface["exit_code"]) == ("/work/shop", "prompt", None)
+    bench.now += 5
+    bench.call("surface.report_shell", here, state="running")
+    bench.call("surface.report_shell", here, state="prompt", exit_code=130, duration_ms=1200)
+    bench.call("surface.report_shell", here, state="running")
+    surface = bench.only("surface")
+    assert (surface["cwd"], surface["shell_state"]) == ("/work/shop", "running")
+    assert (surface["exit_code"], surface["duration_ms"]) == (130, 1200)  # of the last command
+    assert surface["reported_at"] == bench.now
+    [shown] = bench.call("system.tree")["windows"][0]["workspaces"][0]["pane_groups"][0]["surfaces"]
+    assert (shown["shell_state"], shown["exit_code"], shown["duration_ms"]) == ("running", 130, 1200)
+
+
+def test_a_shell_may_name_its_workspace(bench: Bench) -> None:
+    bench.call("surface.report_shell", Caller(place=pane(1)), workspace_id=7, cwd="/work")
+    assert bench.only("surface")["workspace_id"] == 7
+
+
+def test_the_last_words_of_a_shell_whose_pane_is_gone_make_no_surface(bench: Bench) -> None:
+    bench.call("surface.report_shell", tty="/dev/pts/3", tty_session=77, state="running")
+    bench.call("surface.report_shell", env={"TMUX_PANE": "%3"}, state="running")
+    assert not list(bench.tables.all("surface"))
+    with pytest.raises(WireError) as caught:
+        bench.call("surface.report_shell", state="running")
+    assert caught.value.param == "surface_id"
+
+
+@pytest.mark.parametrize(
+    "params", [{"exit_code": 256}, {"exit_code": -1}, {"duration_ms": -1}, {"state": "x"}]
+)
+def test_what_no_shell_tells(bench: Bench, params: dict[str, Any]) -> None:
+    with pytest.raises(WireError):
+        bench.call("surface.report_shell", Caller(place=pane(1)), **params)

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 SHELL_FILES := seance.tmux bin/* wrappers/seance.sh wrappers/seance.bash wrappers/seance.tmux wrappers/seance-tmux tests/install-tools .ci/run
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint generate generate-check picture demo clean
+.PHONY: help run test lint bench generate generate-check picture demo clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 24
@@ -35,6 +35,9 @@ lint: $(VENV)/dev ## ruff, mypy, shellcheck, man pages
 	zsh -n wrappers/seance.zsh
 	fish --no-execute wrappers/seance.fish
 	mandoc -Tlint -Wwarning man/man*/*
+
+bench: $(VENV)/dev ## measure everything that somebody waits for, into docs/performance.md
+	$(BIN)/python -m tests.bench --write $(ARGS)
 
 generate: $(VENV)/run ## write the generated parts anew: shell functions, man pages
 	$(BIN)/python -m seance_tools.docgen

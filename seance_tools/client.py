@@ -6,7 +6,6 @@ import os
 import re
 import select
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -14,7 +13,7 @@ from typing import Any, Self
 
 import ujson
 
-from seance_tools import config, names
+from seance_tools import names
 from seance_tools.wire import Framer, WireError, encode
 
 MAX_LINE = 256 << 20  # a snapshot of a full broker; far over anything it sends
@@ -157,6 +156,10 @@ def start_broker(path: str) -> None:
     Raises NoBroker with the broker's own reason when it cannot serve, or where config.toml says that
     nobody shall start it.
     """
+    import subprocess  # 5 ms with the configuration, which most commands need not wait for
+
+    from seance_tools import config
+
     if not config.read(os.environ).values["broker.autostart"]:
         raise NoBroker(f"no broker at {path}, and broker.autostart is off; start it with: seance-broker")
     if not _may_start(path):

@@ -174,10 +174,13 @@ def caller_members(options: dict[str, str], environ: Any) -> list[str]:
         value = options.get(name) or _id(environ.get(f"SEANCE_{name.upper()}_ID", ""))
         if value:
             members.append(f'"{name}_id":{value}')
-    known = [(name, environ[name]) for name in names.PLACE_VARIABLES if environ.get(name)]
+    known = names.place_of(environ)
     if known:
-        members.append('"env":{' + ",".join(f'"{n}":{encode_basestring_ascii(v)}' for n, v in known) + "}")
-    elif not any(member.startswith('"surface_id"') for member in members):
+        texts = (f'"{name}":{encode_basestring_ascii(value)}' for name, value in known.items())
+        members.append('"env":{' + ",".join(texts) + "}")
+    if not (known.keys() - {"SEANCE_HOST"}) and not any(
+        member.startswith('"surface_id"') for member in members
+    ):
         terminal = _terminal()
         if terminal:
             members.append(f'"tty":{encode_basestring_ascii(terminal)},"tty_session":{os.getsid(0)}')

@@ -148,7 +148,8 @@ def _request(name: str, where: dict[str, Any], body: bytes, *, whole: bool) -> R
         raise WireError("not_supported", f"{name}: has an answer, and nobody waits for it here")
     if not whole or len(body) > LIMITS["request_bytes"]:
         raise WireError("too_large", f"a request may have {LIMITS['request_bytes']} bytes at most")
-    given = wire.parse(body) if body and not body.isspace() else {}
+    # A shell tells its directory byte for byte; one that is not UTF-8 shows with replacement characters.
+    given = wire.parse(body.decode("utf-8", "replace")) if body and not body.isspace() else {}
     if type(given) is not dict:
         raise WireError("parse_error", "parameters are a JSON object")
     try:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from seance_tools import client, names
+from tests.notify.desktop import Bus, Desktop
 from tests.support import eventually, sealed_environment
 
 
@@ -70,6 +71,22 @@ def stop_stray_broker(path: str) -> None:
     subprocess.run(
         [sys.executable, "-m", "seance_tools.broker", "--stop"], env=environment, capture_output=True
     )
+
+
+@pytest.fixture
+def bus(need: Callable[[str], str]) -> Iterator[Bus]:
+    """A D-Bus of this test's own."""
+    one = Bus(need("dbus-daemon"))
+    yield one
+    one.close()
+
+
+@pytest.fixture
+def screen(bus: Bus) -> Iterator[Desktop]:
+    """A stand-in for the desktop, on that bus."""
+    one = Desktop(bus)
+    yield one
+    one.close()
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -22,6 +23,16 @@ def eventually(condition: Callable[[], T], seconds: float = 10.0, what: str = ""
         if time.monotonic() > deadline:
             raise AssertionError(f"not within {seconds} s: {what or condition}; last value {value!r}")
         time.sleep(0.02)
+
+
+def descriptors(kind: str) -> list[str]:
+    """Return what fdinfo tells of each of this process's descriptors of an anonymous kind, as "pidfd"."""
+    found = []
+    for number in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(FileNotFoundError):  # that of the listing itself
+            if kind in os.readlink(f"/proc/self/fd/{number}"):
+                found.append(Path(f"/proc/self/fdinfo/{number}").read_text())
+    return found
 
 
 def sealed_environment(directory: Path) -> dict[str, str]:

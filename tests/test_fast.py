@@ -276,9 +276,11 @@ def test_what_tells_the_pane() -> None:
         "SEANCE_SURFACE_ID": "7",
         "OTHER": "x",
         "SEANCE_WORKSPACE_ID": "٣",
+        "SEANCE_HOST": "web1",
     }
     members = json.loads("{" + ",".join(fast.caller_members({}, environ)) + "}")
-    assert members == {"surface_id": 7, "env": {"TMUX": 'a"b\x1b,1,2', "TMUX_PANE": "%3"}}
+    env = {"TMUX": 'a"b\x1b,1,2', "TMUX_PANE": "%3", "SEANCE_HOST": "web1"}
+    assert members == {"surface_id": 7, "env": env}
 
 
 def test_outside_of_multiplexers_the_terminal_device_tells_it() -> None:

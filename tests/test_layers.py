@@ -13,13 +13,17 @@ PACKAGE = Path(__file__).parent.parent / "seance_tools"
 NAMES = ("names", "agent_events", "agents")
 CORE = (
     "text",
+    "ages",
+    "tools",
     "wire",
+    "delivery",
     "options",
     "lifecycle",
     "activity",
     "state.tables",
     "methods",
     "spoolfile",
+    "reftable",
     "turns",
     "state",
     "events",
@@ -29,7 +33,7 @@ LEVELS = [
     *((name,) for name in (*NAMES, *CORE)),
     ("child", "config", "watch", "listen", "spool", "store", "install"),
     ("liveness", "client"),
-    ("terminals", "fast"),
+    ("terminals", "fast", "notify", "git", "folders", "ports", "tails"),
     ("broker", "ctl", "sidebar", "codebuff"),
     ("docgen",),
 ]

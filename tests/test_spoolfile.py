@@ -211,7 +211,6 @@ def test_a_plain_request_has_its_parameters_as_body() -> None:
         (b"Method: workspace.frobnicate\n\n", "method_not_found"),
         (b"Method: workspace.rename\n\n[]", "parse_error"),
         (b"Method: workspace.rename\n\n{", "parse_error"),
-        (b'Method: workspace.rename\n\n{"title":"\xff"}', "parse_error"),
         (b'Method: workspace.rename\n\n{"workspace_id":1e999}', "parse_error"),
         (b"Method: workspace.rename\n\n" + b" " * (1 << 20) + b"{}", "too_large"),
         *((f"Method: {row.name}\n\n".encode(), "not_supported") for row in METHODS if row.io),
@@ -221,6 +220,11 @@ def test_a_plain_request_is_as_strict_as_on_the_socket(data: bytes, code: str) -
     with pytest.raises(WireError) as caught:
         parse(data, 1.0)
     assert caught.value.code == code
+
+
+def test_a_directory_that_is_not_utf_8_is_taken_as_it_can_be_shown() -> None:
+    report = parse(b'Method: surface.report_shell\n\n{"cwd":"/a\xff"}', 1.0)
+    assert report.request.params["cwd"] == "/a\ufffd"
 
 
 @pytest.mark.parametrize("agent", [agent.key for agent in AGENTS])

@@ -144,7 +144,7 @@ def facts_of(pid: int, environ: Mapping[str, str], tty: str, tty_session: int, c
     """Return the params of agent.hook of a process; "" and 0 are what is not known, and left out."""
     facts: dict[str, Any] = {
         "pid": pid,
-        "env": {name: text_of(environ[name]) for name in names.PLACE_VARIABLES if environ.get(name)},
+        "env": {name: text_of(value) for name, value in names.place_of(environ).items()},
         "tty": tty,
         "tty_session": tty_session,  # 0 where its leader is in another pid namespace
         "payload": {"cwd": cwd},

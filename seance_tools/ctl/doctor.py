@@ -16,6 +16,7 @@ from seance_tools.ctl.output import coloured, print_json, print_line
 from seance_tools.ctl.program import Session
 from seance_tools.install.plan import Refused
 from seance_tools.install.status import look
+from seance_tools.notify import desktop, sound
 from seance_tools.wire import WireError
 
 WATCHES = "/proc/sys/fs/inotify/max_user_watches"
@@ -132,6 +133,21 @@ def _hooks(_session: Session) -> Iterator[Finding]:
             yield Finding("ok", f"hooks: {agent.name} in {found.path}")
 
 
+def _notifications(_session: Session) -> Iterator[Finding]:
+    values = config.read(os.environ).values
+    if values["notifications.desktop"] and not desktop.installed():
+        mend = "install seance-tools[desktop] where the broker is installed"
+        yield Finding("wrong", "notifications.desktop: the package dbus-fast is not installed", mend)
+    elif values["notifications.desktop"] and not desktop.address(os.environ):
+        yield Finding("warning", "notifications.desktop: there is no session bus here")
+    if values["notifications.sound"] and not sound.player(values["notifications.sound"]):
+        programs = ", ".join(words[0] for words in sound.PLAYERS)
+        yield Finding("wrong", "notifications.sound: no player is installed", f"install one of {programs}")
+    program = [*values["notifications.command"], ""][0]
+    if program and not shutil.which(program):
+        yield Finding("wrong", f"notifications.command: {program} is not found")
+
+
 CHECKS: tuple[Callable[[Session], Iterator[Finding]], ...] = (
     _programs,
     _config,
@@ -139,6 +155,7 @@ CHECKS: tuple[Callable[[Session], Iterator[Finding]], ...] = (
     _surroundings,
     _agents,
     _hooks,
+    _notifications,
 )
 _COLOURS = {"ok": "green", "warning": "yellow", "wrong": "red"}
 

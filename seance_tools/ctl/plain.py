@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from seance_tools.ctl.complete import completer
 from seance_tools.ctl.output import print_fields, print_json
-from seance_tools.ctl.program import Session, caller
+from seance_tools.ctl.program import Session, caller, offer
 from seance_tools.ctl.table import SILENT, Entry, flag
 from seance_tools.methods import BY_NAME, REQUIRED, Method, Param
 
@@ -34,7 +33,7 @@ def _option(param: Param) -> click.Option:
         type=_TYPES.get(param.type, click.STRING),
         metavar=metavar,
         help=param.help,
-        shell_complete=completer(param.name),
+        shell_complete=offer(param.name),
     )
 
 
@@ -46,7 +45,7 @@ def _argument(param: Param) -> click.Argument:
         type=kind,
         required=False,
         metavar=f"[{metavar}]",
-        shell_complete=completer(param.name),
+        shell_complete=offer(param.name),
     )
 
 

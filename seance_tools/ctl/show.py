@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
+from seance_tools.ages import age
 from seance_tools.ctl.output import paint, print_fields, print_line, print_table
 from seance_tools.text import clean
-from seance_tools.view.ages import age
 
 Result = dict[str, Any]
 
@@ -56,6 +56,12 @@ def print_current_workspace(result: Result) -> None:
         click.echo(f"{row['id']}\t{clean(row['title'])}")
 
 
+def _branch(row: Result) -> str:
+    """Return a branch with * where there are changes, ? where that is not known."""
+    mark = "?" if row["dirty"] is None else "*" if row["dirty"] else ""
+    return f"{row['branch']}{mark}" if row["branch"] else ""
+
+
 def print_list_surfaces(result: Result) -> None:
     """Print the surfaces."""
     rows = [
@@ -64,12 +70,18 @@ def print_list_surfaces(result: Result) -> None:
             row["id"],
             row["workspace_id"],
             row["cwd"],
-            row["branch"] + ("*" if row["dirty"] else ""),
+            _branch(row),
             row["title"],
         )
         for row in result["surfaces"]
     ]
     print_table(("", "ID", "WORKSPACE", "DIRECTORY", "BRANCH", "TITLE"), rows)
+
+
+def print_read_screen(result: Result) -> None:
+    """Print what a surface shows, line by line."""
+    for line in result["text"].split("\n"):
+        print_line(line)
 
 
 def print_surface_health(result: Result) -> None:
@@ -191,6 +203,6 @@ def _details(row: Result) -> list[str]:
         lines.append(f"{row['progress']['value']:.0%} {row['progress']['label']}".rstrip())
     for group in row["pane_groups"]:
         for surface in group["surfaces"]:
-            branch = f" ({surface['branch']}{'*' if surface['dirty'] else ''})" if surface["branch"] else ""
+            branch = f" ({_branch(surface)})" if surface["branch"] else ""
             lines.append(f"surface {surface['id']}  {surface['cwd']}{branch}".rstrip())
     return lines

@@ -31,7 +31,6 @@ from seance_tools.lifecycle.table import (
     TEXTS,
     TRANSITIONS,
 )
-from seance_tools.lifecycle.tools import describe_tool
 from seance_tools.lifecycle.transcript import Transcript
 
 __all__ = [
@@ -52,7 +51,6 @@ __all__ = [
     "announcement",
     "blank",
     "complete",
-    "describe_tool",
     "ends",
     "explain",
     "is_child",

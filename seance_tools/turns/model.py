@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from seance_tools.lifecycle import describe_tool
+from seance_tools.tools import describe_tool
 from seance_tools.names import LIMITS
 from seance_tools.text import clean
 from seance_tools.turns.outcome import Outcome

@@ -1,64 +1,57 @@
-"""How much longer seance-hook takes than a shell that does nothing: `python tests/bench/hook.py [RUNS]`.
+"""How much longer seance-hook takes than a shell that does nothing, with payloads from 0 to 1 MB.
 
-Whole processes, from their start until they are waited for, in pairs (`sh -c :`, seance-hook, and again), so
-that a busy machine slows both. What is printed is the median of the pairs' ratios. The spool is on /dev/shm,
-as XDG_RUNTIME_DIR usually is in memory too.
+Whole processes, from their start until they are waited for, in turns. The spool is on /dev/shm, as
+XDG_RUNTIME_DIR usually is in memory too.
 """
 
 from __future__ import annotations
 
-import os
-import statistics
-import subprocess
-import sys
-import tempfile
-import time
 from pathlib import Path
 
-HOOK = Path(__file__).parent.parent.parent / "bin" / "seance-hook"
-SIZES = (0, 2_000, 20_000, 200_000, 1_000_000)
-NOTHING = ["/bin/sh", "-c", ":"]
+from seance_tools import names
+from tests.bench.figures import ROOT, Command, Figure, Goal, Stand, interleaved, ratios
+
+GROUP = "hook"
+HOOK = str(ROOT / "bin" / "seance-hook")
+NOTHING = ("/bin/sh", "-c", ":")
+SIZES = {"0 bytes": 0, "2 KB": 2_000, "200 KB": 200_000, "1 MB": 1_000_000}
+# Nobody could do less with a shell: the header, then cat for the payload.
+LEAST = ("/bin/sh", "-c", 'printf "Agent: a\\n\\n" >"$0" && exec cat >>"$0"')
 
 
-def seconds(command: list[str], payload: Path, environ: dict[str, str]) -> float:
-    """Return how long a command takes with a file as its input."""
-    with payload.open("rb") as file:
-        began = time.perf_counter()
-        subprocess.run(command, stdin=file, stdout=subprocess.DEVNULL, env=environ, check=True)
-        return time.perf_counter() - began
-
-
-def measure(directory: Path, size: int, runs: int, *, broker: bool) -> str:
-    """Return one line: milliseconds of both, and the ratio."""
-    spool = directory / "seance" / "spool"
-    payload = directory / "payload"
-    payload.write_bytes(b"x" * size)
-    environ = {**os.environ, "SEANCE_SOCKET_PATH": str(directory / "seance" / "seance.sock")}
-    if broker:
+def measure(stand: Stand, scale: float) -> list[Figure]:
+    """Return the ratios of each size, without a broker first."""
+    runs = max(int(150 * scale), 20)
+    found = []
+    with stand.home() as environ:
+        spool = Path(names.spool_path(names.socket_path(environ)))
+        home = Path(environ["HOME"])
+        found += compare("no broker", 2_000, spool, environ, home, runs)
         spool.mkdir(mode=0o700, parents=True)
-    pairs = []
-    for _ in range(runs):
-        base = seconds(NOTHING, payload, environ)
-        pairs.append((seconds([str(HOOK), "claude", "Stop"], payload, environ), base))
+        for name, size in SIZES.items():
+            found += compare(name, size, spool, environ, home, runs)
+    return found
+
+
+def compare(
+    name: str, size: int, spool: Path, environ: dict[str, str], home: Path, runs: int
+) -> list[Figure]:
+    """Return the figures of one size: the whole process, and its ratio to the others."""
+    payload = b"x" * size
+    commands = {
+        "sh": Command(NOTHING, payload),
+        "least": Command((*LEAST, str(home / "least")), payload),
+        "hook": Command((HOOK, "claude", "Stop"), payload),
+    }
+
+    def clear() -> None:
         for path in spool.glob("*"):
             path.unlink()
-    if broker:
-        spool.rmdir()
-        spool.parent.rmdir()
-    hook, base = (statistics.median(column) * 1000 for column in zip(*pairs, strict=True))
-    ratio = statistics.median(mine / other for mine, other in pairs)
-    name = f"{size:>9,} bytes" if broker else "without a broker"
-    return f"{name:>16}  hook {hook:.2f} ms  sh {base:.2f} ms  ratio {ratio:.2f}"
 
-
-def main() -> None:
-    """Measure every size of payload, and a hook without a broker."""
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as directory:
-        print(measure(Path(directory), 2_000, runs, broker=False))
-        for size in SIZES:
-            print(measure(Path(directory), size, runs, broker=True))
-
-
-if __name__ == "__main__":
-    main()
+    times = interleaved(commands, runs, environ, home, clear)
+    what = f"seance-hook, {name}"
+    return [
+        Figure(GROUP, what, times["hook"], "ms"),
+        Figure(GROUP, what, ratios(times["hook"], times["sh"]), "×", Goal(2.2), "× sh -c :"),
+        Figure(GROUP, what, ratios(times["hook"], times["least"]), "×", None, "× sh with printf and cat"),
+    ]

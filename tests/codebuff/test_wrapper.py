@@ -440,7 +440,7 @@ def delay(stage: Stage, command: str) -> float:
 
 @pytest.mark.parametrize("broker", ["healthy", "hung", "absent"])
 def test_the_agents_start_does_not_wait_for_a_broker(stage: Stage, broker: str) -> None:
-    """Whoever asks a hung broker waits 2 s for it; the milliseconds are in tests/bench/wrapper.py."""
+    """Whoever asks a hung broker waits 2 s for it; the milliseconds are in tests/bench/start.py."""
     stage.agent("echo here")
     stage.environ["PYTHONDONTWRITEBYTECODE"] = ""
     if broker == "absent":

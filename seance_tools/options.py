@@ -6,7 +6,6 @@ Keys that are not in the table change nothing and are told of; the original's ow
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -290,6 +289,8 @@ def _unknown(document: dict[str, Any], prefix: str = "") -> Iterator[str]:
         if type(value) is dict and key in _TABLES:
             yield from _unknown(value, f"{key}.")
         else:
+            import difflib  # only for who is wrong
+
             near = difflib.get_close_matches(key, _PLACES, 1)
             yield f"{key}: no such key" + (f" (did you mean {near[0]}?)" if near else "")
 

@@ -125,8 +125,6 @@ class Framer:
 
 def _depth_over(text: str) -> bool:
     """Return True if brackets outside strings nest deeper than allowed."""
-    if text.count("[") + text.count("{") <= _MAX_DEPTH:
-        return False
     depth = 0
     quoted = escaped = False
     for character in text:
@@ -182,7 +180,7 @@ def parse(line: bytes | str) -> Any:
         text = line if isinstance(line, str) else line.decode("utf-8")
     except UnicodeDecodeError as error:
         raise WireError("parse_error", f"not UTF-8 at byte {error.start}") from None
-    if _depth_over(text):
+    if text.count("[") + text.count("{") > _MAX_DEPTH and _depth_over(text):
         raise WireError("parse_error", f"nested deeper than {_MAX_DEPTH}")
     try:
         value, end = _SCAN(text, 0)

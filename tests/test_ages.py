@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from seance_tools.view import Ui, next_tick
 from seance_tools.ages import age
+from seance_tools.view import Ui, next_tick
 from tests.view.world import NOW, World, lines
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from seance_tools.state.tables import Change, Tables
-from seance_tools.store import Store, transition
+from seance_tools.store import Store, statements, transition
 
 
 def log(number: int) -> Change:
@@ -55,6 +55,18 @@ def test_only_the_last_of_several_changes_of_a_row_counts(path: str) -> None:
     store = Store(path)
     store.write([log(1), Change("log", (1, 1), None)], 1.0)
     assert list(store.load()) == []
+
+
+def test_what_was_cleared_meanwhile_is_deleted_only_if_it_was_written(path: str) -> None:
+    store = Store(path)
+    store.write([log(1), log(2)], 1.0)
+    cleared = [Change("log", (1, number), None, log(number).row) for number in range(1, 5)]
+    changes = [log(3), cleared[0], log(4), cleared[2], log(5)]
+    assert [key for _, key in statements(changes)[0]] == ["[1,1]"]
+    store.write(changes, 1.0)
+    assert [row["number"] for _, row in store.load()] == [2, 4, 5]
+    store.write([cleared[1], log(2), cleared[3], log(4), cleared[3]], 1.0)  # what is set again is a new row
+    assert [row["number"] for _, row in store.load()] == [5, 2]
 
 
 def test_transitions() -> None:

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from seance_tools.tools import describe_tool
-from seance_tools.tools import asks_the_user, question_of
+from seance_tools.tools import asks_the_user, describe_tool, question_of
 
 PATCH = "*** Begin Patch\n*** Update File: src/cart.py\n@@\n-1\n+2\n*** End Patch"
 

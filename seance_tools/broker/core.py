@@ -16,8 +16,9 @@ from seance_tools import liveness, names, terminals, wire
 from seance_tools.events import Event, Feed
 from seance_tools.methods import Method, takes, validate
 from seance_tools.options import Options
-from seance_tools.state import calls, metadata, sessions
-from seance_tools.state.places import Caller, Context, place_panes
+from seance_tools.state import calls, dues, sessions
+from seance_tools.state.panes import take_panes
+from seance_tools.state.places import Caller, Context, Place
 from seance_tools.state.tables import Change, Row, Tables
 from seance_tools.store import Store
 
@@ -25,7 +26,7 @@ log = logging.getLogger("seance-broker")
 RECOVER_SECONDS = 5.0
 LOOK_SECONDS = 5.0  # between looks at config.toml where inotify cannot be used
 ASK_SECONDS = 5.0  # between looks at processes that have no pidfd
-TMUX_DELAY = 0.1  # panes that come and go together are listed once
+LIST_DELAY = 0.1  # panes that come and go together are listed once
 
 
 class Core:
@@ -51,6 +52,7 @@ class Core:
         self._expiry: asyncio.TimerHandle | None = None
         self._expires_at: float | None = None
         self._listing: dict[str, asyncio.TimerHandle] = {}
+        self.askers: dict[str, terminals.Asker] = {}  # of tmux servers that have a control client
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
@@ -63,11 +65,11 @@ class Core:
             log.error("the database could not be read; it was put aside as %s", self.store.set_aside)
         for process in sessions.processes(self.tables):
             self._watch(*process)
-        metadata.expire(self.tables, time.time())
-        sessions.expire(self.tables, time.time())
+        dues.expire(self.tables, time.time())
         for row in list(self.tables.all("surface")):
-            self._list_panes(row["place"])
+            self.list_panes(row["place"])
         self.commit()
+        self._expire_by(dues.next_due(self.tables))
 
     def configure(self, options: Options) -> None:
         """Take over config.toml; where it, or a key of it, is wrong, what was valid last stays in force."""
@@ -105,8 +107,17 @@ class Core:
 
         look()
 
+    async def settle(self, seconds: float) -> None:
+        """Let what runs beside the requests end, for so long at most.
+
+        It would be cancelled, and a task of Python 3.11 that is while it starts a program waits for ever.
+        """
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=seconds)
+
     def stop(self) -> None:
-        """Close the store and let go of all processes."""
+        """Save what is not saved yet, close the store and let go of all processes."""
+        self.commit()
         for descriptor in self._watched.values():
             os.close(descriptor)
         for handle in self._listing.values():
@@ -116,10 +127,14 @@ class Core:
     def call(self, request: wire.Request, method: Method) -> Row:
         """Do one request and return its result; the caller commits. Raises WireError."""
         params = validate(method, request.with_caller(takes(method)))
+        caller = self.caller(params)
         for name in ("pid", "reporter_pid"):
+            if caller.host and name in params:
+                params[name] = None  # another machine's
             if params.get(name) is not None:
                 params[name.replace("pid", "start_time")] = self._start_time(params[name])
-        caller = self.caller(params)
+        place = caller.place
+        new = place is not None and self.tables.at_place("surface", place.surface) is None
         before = self.tables.mark()
         try:
             result = calls.call(self.tables, method, params, Context(time.time(), caller))
@@ -130,31 +145,40 @@ class Core:
             self._watch(params["pid"], params["start_time"])
         if params.get("reporter_start_time") is not None:
             self._watch(params["reporter_pid"], params["reporter_start_time"])
-        if caller.place is not None and method.name == "agent.hook":
-            if caller.place.owner:
-                self._watch(*caller.place.owner)
-            self._list_panes(caller.place.surface)
+        made = new and place is not None and self.tables.at_place("surface", place.surface) is not None
+        if place is not None and (made or method.name == "agent.hook"):
+            self.notice(place)
         return result
+
+    def notice(self, place: Place) -> None:
+        """Follow what goes with a surface's place: the process whose end ends it, its terminal's list."""
+        if place.owner:
+            self._watch(*place.owner)
+        self.list_panes(place.surface)
 
     @staticmethod
     def caller(params: Row) -> Caller:
         """Return who a request comes from, as its parameters tell."""
         environ: dict[str, Any] = params.get("env") or {}
-        texts = {
-            name: value
-            for name in names.PLACE_VARIABLES
-            if type(value := environ.get(name)) is str
-            and value.isprintable()
-            and len(value) <= names.LIMITS["text_characters"]
-        }
-        place = terminals.recognise(texts, params.get("tty"), params.get("tty_session"))
-        return Caller(params.get("surface_id"), params.get("workspace_id"), place)
+        place, host, tty = None, "", params.get("tty")
+        if environ or tty:  # most requests name their ids
+            texts = {
+                name: value
+                for name in names.PLACE_VARIABLES
+                if type(value := environ.get(name)) is str
+                and value.isprintable()
+                and len(value) <= names.LIMITS["text_characters"]
+            }
+            place = terminals.recognise(texts, tty, params.get("tty_session"))
+            host = terminals.elsewhere(texts)
+        return Caller(params.get("surface_id"), params.get("workspace_id"), place, host)
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run work beside the requests; a fault in it is logged."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
+        return task
 
     def fault(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Note a fault that nobody caught: it is counted, logged, and the broker goes on."""
@@ -177,7 +201,7 @@ class Core:
             log.error("state cannot be saved: %s", self.store.degraded)
             self._recovering = True
             asyncio.get_running_loop().call_later(RECOVER_SECONDS, self._recover)
-        self._schedule_expiry()
+        self._expire_by(dues.next_due_of(self.tables, changes))
         self.publish(self.feed.publish(changes))
         for listener in list(self.listeners):
             listener(changes)
@@ -247,45 +271,45 @@ class Core:
         places = {row["place"] for row in self.tables.all("surface")}
         sessions.process_ended(self.tables, *process, time.time())
         for place in places:
-            self._list_panes(place)
+            self.list_panes(place)
         self.commit()
 
-    def _schedule_expiry(self) -> None:
-        dues = (metadata.next_expiry(self.tables), sessions.next_due(self.tables))
-        due = min((due for due in dues if due is not None), default=None)
-        if due == self._expires_at:
+    def _expire_by(self, due: float | None) -> None:
+        """Have `_expire` called at that time, if it is not called earlier anyway.
+
+        What was due then may have been put off meanwhile: `_expire` looks for itself, and for what is next.
+        """
+        if due is None or (self._expires_at is not None and self._expires_at <= due):
             return
         if self._expiry:
             self._expiry.cancel()
         self._expires_at = due
-        if due is not None:
-            delay = max(due - time.time(), 0.0)
-            self._expiry = asyncio.get_running_loop().call_later(delay, self._expire)
+        self._expiry = asyncio.get_running_loop().call_later(max(due - time.time(), 0.0), self._expire)
 
     def _expire(self) -> None:
         self._expires_at = None
-        metadata.expire(self.tables, time.time())
-        sessions.expire(self.tables, time.time())
+        dues.expire(self.tables, time.time())
         self.commit()
-        self._schedule_expiry()
+        self._expire_by(dues.next_due(self.tables))
 
-    def _list_panes(self, place: str) -> None:
-        """Have the tmux server of a place list its panes soon, once for all who ask meanwhile."""
-        if not place.startswith("tmux:"):
+    def list_panes(self, place: str) -> None:
+        """Have the terminal of a place list its panes soon, once for all who ask meanwhile."""
+        server = terminals.server_of(place)
+        if server == ":":
             return
-        server = place.rpartition(":")[0]
         if server not in self._listing:
             loop = asyncio.get_running_loop()
-            self._listing[server] = loop.call_later(TMUX_DELAY, self._list_now, server, place)
+            self._listing[server] = loop.call_later(LIST_DELAY, self._list_now, server, place)
 
     def _list_now(self, server: str, place: str) -> None:
         del self._listing[server]
-        self.spawn(self._take_panes(place))
+        self.spawn(self.take_panes(place))
 
-    async def _take_panes(self, place: str) -> None:
-        listed = await terminals.tmux_panes(place)
+    async def take_panes(self, place: str) -> None:
+        """Bring the surfaces of the terminal that `place` is in up to date with what it lists."""
+        listed = await terminals.list_panes(place, self.askers.get(terminals.server_of(place)))
         if listed:
-            place_panes(self.tables, *listed, time.time())
+            take_panes(self.tables, *listed, time.time())
             self.commit()
 
 

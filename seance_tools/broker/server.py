@@ -14,10 +14,11 @@ from collections import deque
 from typing import Any
 
 from seance_tools import wire
+from seance_tools.broker.answer import Answer
 from seance_tools.broker.core import Core, initial
-from seance_tools.broker.requests import METHODS_OF_THE_BROKER, Answer
+from seance_tools.broker.requests import METHODS_OF_THE_BROKER
 from seance_tools.events import Event, Queue
-from seance_tools.methods import Method, find, validate
+from seance_tools.methods import Method, find, takes, validate
 from seance_tools.names import LIMITS
 from seance_tools.state.tables import TOPICS
 from seance_tools.wire import WireError
@@ -73,7 +74,7 @@ class Connection(asyncio.Protocol):
                 timer.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """Answer every request that is complete now, after one commit for all of them."""
+        """Do every request that is complete now."""
         lines = self._framer.feed(data)
         self._backlog += lines
         if self._framer.hopeless:
@@ -82,15 +83,18 @@ class Connection(asyncio.Protocol):
         self._work()
 
     def _work(self) -> None:
-        """Answer what has come, a bounded part at a time: no client fills the memory or starves others.
-
-        What is left is done once the peer has read its answers, and after the others had their turn.
-        """
+        """Do what has come, a bounded part at a time: no client fills the memory or starves others."""
         for _ in range(SLICE):
             if not self._backlog or self._answers_wait():
                 break
             self._take(self._backlog.popleft())
-        self.server.core.commit()
+        self.server.settle(self)
+
+    def settled(self) -> None:
+        """Write the answers to what is saved now.
+
+        What is left is done once the peer has read its answers, and after the others had their turn.
+        """
         self.flush()
         if self._transport.is_closing():
             return
@@ -146,7 +150,11 @@ class Connection(asyncio.Protocol):
             self._work()
 
     def flush(self) -> None:
-        """Write what waits: answers first, then events, as far as the peer reads."""
+        """Write what waits: answers first, then events, as far as the peer reads.
+
+        What was done is saved before: nothing is acknowledged that could be lost.
+        """
+        self.server.core.commit()
         if self._transport.is_closing():
             return
         while not self._paused:
@@ -194,9 +202,10 @@ class Connection(asyncio.Protocol):
         if not self._answers:
             self._transport.write(wire.encode({"event": "slow_consumer"}))
         self._transport.close()
-        asyncio.get_running_loop().call_later(HANGUP_SECONDS, self._abort)
+        asyncio.get_running_loop().call_later(HANGUP_SECONDS, self.abort)
 
-    def _abort(self) -> None:
+    def abort(self) -> None:
+        """End the connection at once; what waits for the client is lost."""
         if self in self.server.connections:  # asyncio's abort fails on what is lost already
             self._transport.abort()
 
@@ -237,7 +246,7 @@ class Connection(asyncio.Protocol):
         if not method.io:
             return self.server.core.call(request, method)
         self.server.core.commit()  # what this batch changed so far is in what these methods see
-        params = validate(method, request.params)
+        params = validate(method, request.with_caller(takes(method)))
         if method.name == "events.subscribe":
             return self._subscribe(params)
 
@@ -298,6 +307,7 @@ class Server:
         self.subscribers: set[Connection] = set()
         self._socket = sock
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._unsettled: list[Connection] = []  # that have done something in this turn of the event loop
         self._descriptors = _raise_descriptor_limit()
 
     def start(self) -> None:
@@ -309,7 +319,24 @@ class Server:
         asyncio.get_running_loop().remove_reader(self._socket)
         self._socket.close()
         for connection in list(self.connections):
-            connection._transport.abort()  # noqa: SLF001 - the server owns its connections
+            connection.abort()
+
+    def settle(self, connection: Connection) -> None:
+        """Save what a connection has done, then have it answer: once a turn of the event loop, for all."""
+        if not self._unsettled:
+            asyncio.get_running_loop().call_soon(self._settle)
+        self._unsettled.append(connection)
+
+    def _settle(self) -> None:
+        unsettled, self._unsettled = self._unsettled, []
+        try:
+            self.core.commit()
+            for connection in unsettled:
+                connection.settled()
+        except Exception:
+            for connection in unsettled:
+                connection.abort()  # what may not be saved is not acknowledged
+            raise
 
     def join(self, subscriber: Connection) -> None:
         """Pass events on to a connection from now on."""

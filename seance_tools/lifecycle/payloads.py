@@ -9,9 +9,9 @@ import ujson
 
 from seance_tools.agents import Agent
 from seance_tools.lifecycle.table import REFINEMENTS, TRANSITIONS
-from seance_tools.tools import asks_the_user, describe_tool, question_of
 from seance_tools.names import LIMITS
 from seance_tools.text import clean
+from seance_tools.tools import asks_the_user, describe_tool, question_of
 
 Record = dict[str, Any]
 _NAME = LIMITS["name_characters"]

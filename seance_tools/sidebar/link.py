@@ -26,8 +26,9 @@ class Link:
 
     The broker is started where none runs, but only at first: one that was stopped later stays stopped.
     clock: a monotonic one. due: when `attempt` has something to do, None while it has not. changed: set when
-    the tables or the trouble are others than before, news when a state is; whoever has seen them clears them. arrival: what tells that
-    the socket came back, once the broker has been gone for a while; None where nothing does.
+    the tables or the trouble are others than before, news when a state is; whoever has seen them clears them.
+    arrival: what tells that the socket came back, once the broker has been gone for a while; None where
+    nothing does.
     """
 
     def __init__(self, path: str, jobs: Jobs, clock: Callable[[], float]) -> None:

@@ -285,8 +285,8 @@ def place_panes(tables: Tables, prefix: str, panes: list[Row], now: float) -> No
 
     prefix: what the places of that server begin with. panes: rows with place, workspace (a place),
     workspace_title, columns, title, cwd, active (of its column, and that of its workspace), visible (on
-    somebody's screen), zoomed. Surfaces of panes that are gone are removed; panes beside one that is known, in
-    the same workspace, become surfaces too.
+    somebody's screen), zoomed. Surfaces of panes that are gone are removed; panes beside one that is known,
+    in the same workspace, become surfaces too.
     """
     listed = {pane["place"]: pane for pane in panes}
     _add_neighbours(tables, prefix, panes, now)

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from seance_tools.options import look_up
-
 Row = dict[str, Any]
 Key = tuple[int | str, ...]
 
@@ -59,6 +57,8 @@ class Tables:
         self._index: dict[str, dict[int | str, dict[Key, Row]]] = {kind: {} for kind in _INDEXED}
         self._places: dict[tuple[str, str], Row] = {}
         self._changes: list[Change] = []
+        from seance_tools.options import look_up  # a client that only asks has no use for it
+
         self.options = look_up({}).values  # those of config.toml, once it is read
 
     def get(self, kind: str, *key: int | str) -> Row | None:

@@ -6,9 +6,9 @@ import math
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from seance_tools.tools import describe_tool
 from seance_tools.names import LIMITS
 from seance_tools.text import clean
+from seance_tools.tools import describe_tool
 from seance_tools.turns.outcome import Outcome
 
 Line = dict[str, Any]

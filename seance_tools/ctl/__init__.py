@@ -17,6 +17,11 @@ def main() -> None:
 
         if segment.wants(sys.argv[1:]):
             os._exit(segment.run(sys.argv[1:]))
+    import gc
+
+    gc.disable()  # looking for garbage in what is only being loaded takes 2 ms
     from seance_tools.ctl.program import run
 
+    gc.freeze()
+    gc.enable()
     run()

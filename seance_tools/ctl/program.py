@@ -165,7 +165,10 @@ def seance_ctl(
 
 def run() -> None:
     """Run the program and exit: errors become one line and an exit code here and nowhere else."""
-    sys.exit(_guarded())
+    code = _guarded()
+    if sys.stderr is not None:
+        sys.stderr.flush()
+    os._exit(code)  # standard output is flushed; the interpreter's farewell would take 3 ms
 
 
 def _guarded() -> int:

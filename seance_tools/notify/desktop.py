@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import html
 import importlib.util
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -67,7 +66,11 @@ class Desktop:
         """Show a message. Raises Unreachable."""
         async with self._lock, self._reachable():
             old = self._shown.get(subject, (0, 0))[0]
-            body = html.escape(message.body, quote=False) if self._markup else message.body
+            body = message.body
+            if self._markup:
+                import html  # half a megabyte, for those who have the desktop told
+
+                body = html.escape(body, quote=False)
             actions = ["default", "Show the pane"]
             values = [APPLICATION, old, "", message.title, body, actions, {}, -1]
             number = (await self._call("Notify", "susssasa{sv}i", values))[0]

@@ -169,7 +169,8 @@ AIDER = {"notifications-command": "stop", "notification": "stop"}  # all that it
 # What lines of an agent's own log say that its hooks do not. A mark is what all hold of a line: (member, how
 # its text begins, or its value). interrupted: the user has ended the turn. answered: a call of a tool has its
 # result, be it that the user said no. asked_again: the model speaks, and has the results of all calls before.
-# skip: lines of sub-agents. Of Claude Code's transcripts and Codex's rollouts, as third parties read them.
+# skip: lines of sub-agents, of which only a call's result counts. Of Claude Code's transcripts and Codex's
+# rollouts, as third parties read them.
 CLAUDE_LOG: dict[str, tuple[Mark, ...]] = {
     "skip": ((("isSidechain", True),),),
     "interrupted": (

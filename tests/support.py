@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,14 +25,17 @@ def eventually(condition: Callable[[], T], seconds: float = 10.0, what: str = ""
         time.sleep(0.02)
 
 
-def descriptors(kind: str) -> list[str]:
-    """Return what fdinfo tells of each of this process's descriptors of an anonymous kind, as "pidfd"."""
-    found = []
+def descriptors(kind: str, but: Collection[str] = ()) -> dict[str, str]:
+    """Return what fdinfo tells of this process's descriptors of a kind, as "pidfd", by their numbers.
+
+    but: those that are left out, since they were there before.
+    """
+    found = {}
     for number in os.listdir("/proc/self/fd"):
         with contextlib.suppress(FileNotFoundError):  # that of the listing itself
             if kind in os.readlink(f"/proc/self/fd/{number}"):
-                found.append(Path(f"/proc/self/fdinfo/{number}").read_text())
-    return found
+                found[number] = Path(f"/proc/self/fdinfo/{number}").read_text()
+    return {number: text for number, text in found.items() if number not in but}
 
 
 def sealed_environment(directory: Path) -> dict[str, str]:

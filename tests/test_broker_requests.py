@@ -181,6 +181,20 @@ def test_health(environ: dict[str, str]) -> None:
     assert health["store"]["path"] == names.database_path(environ)
 
 
+def test_health_says_what_of_the_spool_was_refused(start_broker: Start, environ: dict[str, str]) -> None:
+    start_broker()
+    spool = Path(names.spool_path(names.socket_path(environ)))
+    for number, (name, line) in enumerate(
+        (("a", "1 report was refused"), ("b", "2 reports were refused, the last one")), 1
+    ):
+        (spool / f".{name}").write_text("Method: workspace.frobnicate\n\n")
+        (spool / f".{name}").rename(spool / name)
+        with connect(environ) as connection:
+            eventually(lambda: connection.request("system.health")["spool"]["refused"] == number)  # noqa: B023
+            [warning] = connection.request("system.health")["warnings"]
+        assert warning == f"{line}: no method workspace.frobnicate (did you mean workspace.create?)"
+
+
 def test_health_says_that_nothing_can_be_saved(start_broker: Start, environ: dict[str, str]) -> None:
     Path(environ["XDG_STATE_HOME"]).write_text("in the way")
     start_broker()

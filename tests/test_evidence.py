@@ -41,9 +41,12 @@ class Desk:
         self.evidence = Evidence(core)
         self.log = directory / "transcript.jsonl"
 
-    def hear(self, event: str, agent: str = "claude", pid: int | None = None, **payload: Any) -> None:
+    def hear(
+        self, event: str, agent: str = "claude", pid: int | None = None, pane: int = 7, **payload: Any
+    ) -> None:
         payload = {"session_id": "s1", "transcript_path": str(self.log), **payload}
-        params: dict[str, Any] = {"agent": agent, "event": event, "payload": payload, "env": PANE}
+        params: dict[str, Any] = {"agent": agent, "event": event, "payload": payload}
+        params["env"] = {**PANE, "KITTY_WINDOW_ID": str(pane)}
         if pid:
             params["pid"] = pid
         self.core.call(Request(1, "agent.hook", params), find("agent.hook"))
@@ -351,6 +354,61 @@ def test_claude_codes_prompt_is_known(screen: str, tmp_path: Path, monkeypatch: 
     async def run() -> None:
         async with desk(tmp_path) as made:
             made.hear("UserPromptSubmit")
+            await made.becomes("idle")
+
+    asyncio.run(run())
+
+
+def test_a_log_of_several_sessions_tells_of_none_and_their_screens_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evidence, "STILL_SECONDS", 0.05)
+    monkeypatch.setattr(silence, "_STILL_SECONDS", 0.04)
+    read: list[str] = []
+
+    async def read_screen(place: str) -> str:
+        read.append(place)
+        return IDLE if place.endswith(":7") else "✻ Brewing… (12s · esc to interrupt)\n"
+
+    monkeypatch.setattr(terminals, "read_screen", read_screen)
+
+    async def run() -> None:
+        async with desk(tmp_path) as made:
+
+            def shown() -> dict[str, tuple[str, str]]:
+                return {
+                    row["session"]: (row["state"], row["source"]) for row in made.core.tables.all("agent")
+                }
+
+            made.log.touch()
+            for pane in (7, 8):
+                made.hear("UserPromptSubmit", pane=pane)
+            made.hear("PermissionRequest", pane=8, tool_use_id="t1", **BASH)
+            made.write("user", ESC)
+            await until(lambda: shown()["claude-1"] == ("idle", "screen"))
+            assert shown()["claude-2"] == ("needs_input", "hook")
+            assert len(read) == 3  # at once, not when the agents have been silent for long
+            made.hear("UserPromptSubmit")
+            made.write("user", [{"type": "tool_result", "tool_use_id": "t1", "content": "rejected"}])
+            await until(lambda: shown()["claude-2"] == ("running", "log"))
+            made.hear("Stop")
+            made.write("user", ESC)  # of the only one that is at work
+            await until(lambda: shown()["claude-2"] == ("idle", "log"))
+
+    asyncio.run(run())
+
+
+@pytest.mark.usefixtures("quick")
+def test_screens_are_looked_at_though_the_clock_is_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screens(monkeypatch, lambda _: IDLE)
+    clock = time.time
+
+    async def run() -> None:
+        async with desk(tmp_path) as made:
+            made.hear("UserPromptSubmit")
+            monkeypatch.setattr(time, "time", lambda: clock() - 3600)
             await made.becomes("idle")
 
     asyncio.run(run())

@@ -339,6 +339,7 @@ def test_what_the_methods_refuse_is_counted_and_gone(tmp_path: Path) -> None:
         desk.intake.start()
         assert desk.said() == ["ok"]
         assert desk.counters["refused"] == 4
+        assert desk.core.spool["last_refusal"].startswith("agent: ")
         assert os.listdir(desk.path) == []
         await desk.intake.stop()
 

@@ -175,6 +175,7 @@ class Desk:
     """A core with its look at ports; what it finds is stood in for, and counted."""
 
     def __init__(self, directory: Path, follow: tuple[float, ...], least: float) -> None:
+        self.before = descriptors("pidfd")
         self.core = Core(Store(str(directory / "state.db")), "boot", lambda _: None)
         self.core.start()
         self.companion = Ports(self.core, self.find, follow, least)
@@ -226,7 +227,7 @@ def play(
         finally:
             await desk.companion.stop()
             desk.core.stop()
-            assert not descriptors("pidfd")
+            assert not descriptors("pidfd", desk.before)
 
     asyncio.run(run())
 
@@ -290,11 +291,11 @@ def test_the_end_of_a_server_is_heard_of(tmp_path: Path) -> None:
             desk.watch(1)
             await desk.comes(lambda: desk.ports() == [3000])
             await desk.rests()
-            assert len(descriptors("pidfd")) == 1
+            assert len(descriptors("pidfd", desk.before)) == 1
             desk.found = []
             process.terminate()
         await desk.comes(lambda: desk.ports() == [])
-        assert not descriptors("pidfd")
+        assert not descriptors("pidfd", desk.before)
 
     play(tmp_path, scene)
 

@@ -33,6 +33,7 @@ class Desk:
     """A core with its look at repositories; git is stood in for. asked: the working trees it was about."""
 
     def __init__(self, directory: Path) -> None:
+        self.before = descriptors("inotify")
         self.core = Core(Store(str(directory / "state.db")), "boot", lambda _: None)
         self.core.start()
         self.companion = Repositories(self.core, self.ask)
@@ -301,7 +302,7 @@ def test_what_is_gone_is_watched_no_more_and_its_git_ended(tmp_path: Path, shop:
         desk.core.tables.clear("surface", 1)
         desk.core.commit()
         await desk.comes(lambda: not desk.running)
-        (watched,) = descriptors("inotify")
+        (watched,) = descriptors("inotify", desk.before).values()
         assert "inotify wd" not in watched
         assert not desk.companion.busy
 

@@ -80,13 +80,23 @@ function __seance_wrap {
 }
 
 # __seance_launch NAME OPTION FILE WORDS ARGUMENT…: run the command NAME with the hooks in FILE, by OPTION.
-# Without them where an argument is OPTION or one of WORDS, which are for no session, or we are not there.
+# Without them where an option is OPTION or one of WORDS, which are for no session, or the first word is one of
+# those, or we are not there. After -p comes a prompt, whatever its words are.
 function __seance_launch {
-    local name=$1 option=$2 file=$__seance_hooks/$3 words=" $2 $4 " argument search=$PATH __seance_text
+    local name=$1 option=$2 file=$__seance_hooks/$3 words=" $2 $4 " first=y argument search=$PATH __seance_text
     local -a __seance_command
     shift 4
     for argument; do
-        [[ $words != *" ${argument%%=*} "* ]] || file=
+        case $argument in
+            --) break ;;
+            -p | --print) first= ;;
+            -*) argument=${argument%%=*} ;;
+            *)
+                [[ $first ]] || continue
+                first=
+                ;;
+        esac
+        [[ $argument == *' '* || $words != *" $argument "* ]] || file=
     done
     if [[ -f $file ]] && __seance_find seance-hook; then
         type -P seance-hook >/dev/null || search+=:${__seance_command[0]%/*}

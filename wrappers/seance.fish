@@ -62,13 +62,26 @@ function __seance_wrap --argument-names name program
     end
 end
 
-# Run the command NAME with the hooks in FILE, by OPTION. Without them where an argument is OPTION or one of
-# WORDS, which are for no session, or we are not there.
+# Run the command NAME with the hooks in FILE, by OPTION. Without them where an option is OPTION or one of WORDS,
+# which are for no session, or the first word is one of those, or we are not there. After -p comes a prompt,
+# whatever its words are.
 function __seance_launch --argument-names name option file words
     set -l given $option $__seance_hooks/$file
     test -f $given[2]; or set given
+    set -l first y
     for argument in $argv[5..]
-        contains -- (string replace -r '(?s)=.*' '' -- $argument | string collect) $option (string split ' ' -- $words)
+        if test "$argument" = --
+            break
+        else if contains -- "$argument" -p --print
+            set first
+        else if string match -q -- '-*' "$argument"
+            set argument (string replace -r '(?s)=.*' '' -- $argument | string collect)
+        else if set -q first[1]
+            set first
+        else
+            continue
+        end
+        contains -- "$argument" $option (string split ' ' -- $words)
         and set given
     end
     set -l found

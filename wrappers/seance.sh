@@ -86,7 +86,8 @@ __seance_wrap() {
 }
 
 # __seance_launch NAME OPTION FILE WORDS ARGUMENT…: run the command NAME with the hooks in FILE, by OPTION.
-# Without them where an argument is OPTION or one of WORDS, which are for no session, or we are not there.
+# Without them where an option is OPTION or one of WORDS, which are for no session, or the first word is one of
+# those, or we are not there. After -p comes a prompt, whatever its words are.
 __seance_launch() {
     __seance_name=$1
     __seance_option=$2
@@ -99,9 +100,22 @@ __seance_launch() {
     fi
     __seance_words=" $2 $4 "
     shift 4
+    __seance_first=y
     for __seance_rest in "$@"; do
+        case $__seance_rest in
+            --) break ;;
+            -p | --print) __seance_first= ;;
+            -*) __seance_rest=${__seance_rest%%=*} ;;
+            *)
+                [ -n "$__seance_first" ] || continue
+                __seance_first=
+                ;;
+        esac
+        case $__seance_rest in
+            *' '*) continue ;;
+        esac
         case $__seance_words in
-            *" ${__seance_rest%%=*} "*) __seance_file= ;;
+            *" $__seance_rest "*) __seance_file= ;;
         esac
     done
     if [ -n "$__seance_file" ]; then

@@ -67,18 +67,28 @@ function __seance_wrap {
 }
 
 # __seance_prepare OPTION FILE WORDS ARGUMENT…: set __seance_given to OPTION and the FILE with our hooks, and
-# __seance_search to a PATH that has seance-hook. Nothing is given where an argument is OPTION or one of WORDS,
-# which are for no session, or we are not there.
+# __seance_search to a PATH that has seance-hook. Nothing is given where an option is OPTION or one of WORDS, which
+# are for no session, or the first word is one of those, or we are not there. After -p comes a prompt, whatever its
+# words are.
 typeset -ga __seance_given
 typeset -g __seance_search
 function __seance_prepare {
     emulate -L zsh
-    local argument
+    local argument first=y
     local -a words=($1 ${=3})
     __seance_given=($1 $__seance_hooks/$2)
     __seance_search=$PATH
     for argument in "${@:4}"; do
-        (( ! ${words[(Ie)${argument%%=*}]} )) || __seance_given=()
+        case $argument in
+            --) break ;;
+            -p | --print) first= ;;
+            -*) argument=${argument%%=*} ;;
+            *)
+                [[ -n $first ]] || continue
+                first=
+                ;;
+        esac
+        (( ! ${words[(Ie)$argument]} )) || __seance_given=()
     done
     if [[ -f ${__seance_given[2]} ]] && __seance_find seance-hook; then
         whence -p seance-hook >/dev/null || __seance_search+=:${__seance_command[1]:h}

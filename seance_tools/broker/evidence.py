@@ -158,10 +158,20 @@ class Evidence:
         keys = [key for key, session in self._sessions.items() if session.path == path]
         for key in keys:
             for sign in self._sessions[key].transcript.read(entries):
-                sessions.look(self._core.tables, key, time.time(), sign)
+                if len(keys) == 1 or "answered" in sign:  # a call's id tells whose it is
+                    sessions.look(self._core.tables, key, time.time(), sign)
+                elif "interrupted" in sign:
+                    self._look_soon(key)
         self._core.commit()
         if more:
             asyncio.get_running_loop().call_soon(self._read, path)
+
+    def _look_soon(self, key: str) -> None:
+        """Have a session's screen looked at: several have the same log, which does not tell them apart."""
+        session = self._sessions.get(key)
+        if session:
+            session.due = time.time()
+            self._arm(session.due)
 
     def _arm(self, due: float) -> None:
         """Have the timer go off by then; one that goes off too early finds nothing due."""
@@ -185,6 +195,9 @@ class Evidence:
             self._next()  # what it was set for has been heard of meanwhile
 
     def _next(self) -> None:
+        now = time.time()
+        for session in self._sessions.values():
+            session.due = min(session.due, now + session.interval)  # the clock may have been set back
         if self._sessions:
             self._arm(min(session.due for session in self._sessions.values()))
 

@@ -53,7 +53,7 @@ class Intake:
 
     def __init__(self, core: Core, path: str, link: str = "") -> None:
         self.core = core
-        self.core.spool = {"path": path, "problem": None, **dict.fromkeys(COUNTERS, 0)}
+        self.core.spool = {"path": path, "problem": None, "last_refusal": None, **dict.fromkeys(COUNTERS, 0)}
         self._counters = self.core.spool
         self._link = link
         self._spool: Spool | None = None
@@ -378,6 +378,7 @@ class Intake:
                 self._later(error.message)
                 return False
             self._counters["refused"] += 1
+            self._counters["last_refusal"] = error.message
             log.warning("spool: %a is refused: %s", name, error.message)
         except OddFile as error:
             self._put_aside(name, str(error), "unreadable")

@@ -42,6 +42,10 @@ def system_health(core: Core, params: Row, answer: Answer) -> Row | None:
         warnings.append(f"the database could not be read; it was put aside as {store.set_aside}")
     if core.spool.get("problem"):
         warnings.append(core.spool["problem"])
+    if core.spool.get("refused"):
+        number, reason = core.spool["refused"], core.spool["last_refusal"]
+        what = "1 report was refused" if number == 1 else f"{number} reports were refused, the last one"
+        warnings.append(f"{what}: {reason}")
     return {
         "status": "degraded" if store.degraded else "ok",
         "pid": os.getpid(),

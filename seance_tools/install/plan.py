@@ -122,6 +122,8 @@ def changes(agent: Agent, environ: Mapping[str, str], *, install: bool) -> list[
     found = []
     for path, text in pieces(agent, environ):
         try:
+            if install:
+                _need_place(path)
             change = make(agent, path, text, install=install)
             kept = change.backup == "drop" and os.path.lexists(path + files.BACKUP)
         except (ValueError, OSError) as error:
@@ -129,6 +131,19 @@ def changes(agent: Agent, environ: Mapping[str, str], *, install: bool) -> list[
         if change.before != change.after or kept:
             found.append(change._replace(folders=_folders(agent, environ, path)))
     return found
+
+
+def _need_place(path: str) -> None:
+    """Make sure that a file can be at a path. Raises ValueError where a link leads to no folder.
+
+    We make folders of the agent's own alone: who has linked them elsewhere may not have that at hand.
+    """
+    place = path = os.path.abspath(path)
+    while not os.path.lexists(place):
+        place = os.path.dirname(place)
+    real = os.path.realpath(place)
+    if not os.path.exists(place) and not (place == path and os.path.isdir(os.path.dirname(real))):
+        raise ValueError(f"{'is' if place == path else place + ' is'} a link to {real}, which is not there")
 
 
 def _reason(error: ValueError | OSError) -> str:

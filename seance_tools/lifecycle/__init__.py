@@ -18,7 +18,7 @@ payloads in FIELDS (payloads.py). Rules (Architecture, "Agents"):
 from seance_tools.lifecycle.announcements import Announcement, announcement
 from seance_tools.lifecycle.explanation import explain
 from seance_tools.lifecycle.payloads import FIELDS, Record, Report, read
-from seance_tools.lifecycle.records import blank, complete, is_child
+from seance_tools.lifecycle.records import blank, complete, is_child, not_after
 from seance_tools.lifecycle.silence import next_review, review, unreported, vouched_for
 from seance_tools.lifecycle.step import advance, ends
 from seance_tools.lifecycle.table import (
@@ -30,6 +30,7 @@ from seance_tools.lifecycle.table import (
     SWITCHES,
     TEXTS,
     TRANSITIONS,
+    WAKEUPS,
 )
 from seance_tools.lifecycle.transcript import Transcript
 
@@ -43,6 +44,7 @@ __all__ = [
     "SWITCHES",
     "TEXTS",
     "TRANSITIONS",
+    "WAKEUPS",
     "Announcement",
     "Record",
     "Report",
@@ -55,6 +57,7 @@ __all__ = [
     "explain",
     "is_child",
     "next_review",
+    "not_after",
     "read",
     "review",
     "unreported",

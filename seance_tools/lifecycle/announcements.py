@@ -27,7 +27,8 @@ def announcement(before: Record, after: Record, report: Report) -> Announcement 
     if after is before:
         return None
     before, name = complete(before), after["display_name"]
-    if after["state"] == "needs_input" and before["state"] != "needs_input":
+    asked = before["state"] == "needs_input" or before["needs"]  # of one that is stopped the state is unknown
+    if after["state"] == "needs_input" and not asked:
         return _made("needs_input", name, after["needs"][0]["detail"])
     if after.get("parent"):
         return None  # another agent started it, and hears of the rest itself

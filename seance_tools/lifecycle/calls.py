@@ -31,12 +31,13 @@ def called(record: Record, report: Report, child: str) -> Record:
         return {}
     call = {name: getattr(report, name) for name in ("tool_use_id", "tool_name", "doing", "at")}
     calls = [row for row in record["calls"] if not (report.tool_use_id and same_call(row, report, child))]
-    needs = [
-        _with_id(need, report, child)
-        for need in record["needs"]
-        if not _answered_by_call(need, report, child)
-    ]
-    return {"calls": [*calls, {"agent_id": child, **call}][-MOST_CALLS:], "needs": needs}
+    waiting = record["needs"]
+    left = [need for need in waiting if not _answered_by_call(record, need, report, child)]
+    changed: Record = {"calls": [*calls, {"agent_id": child, **call}][-MOST_CALLS:]}
+    changed["needs"] = [_with_id(need, report, child) for need in left]
+    if any(need.get("passed_at") for need in waiting if need not in left):
+        changed["asked_at"] = None  # this only follows: should it wait after all, its notification counts
+    return changed
 
 
 def ended(record: Record, report: Report, child: str) -> Record:
@@ -45,13 +46,16 @@ def ended(record: Record, report: Report, child: str) -> Record:
     if call and not report.tool_use_id:
         report = report._replace(tool_use_id=call["tool_use_id"])
     calls = [row for row in record["calls"] if row is not call]
-    return {"calls": calls, **answered(record, report, child)}
+    changed = {"calls": calls, **answered(record, report, child, call)}
+    if call:
+        changed["needs"] = [_passed(need, call, report, child) for need in changed["needs"]]
+    return changed
 
 
-def answered(record: Record, report: Report, child: str) -> Record:
-    """Return the members that change when the user has answered, and the call may go on."""
+def answered(record: Record, report: Report, child: str, call: Record | None = None) -> Record:
+    """Return the members that change when the user has answered, and the call may go on. call: if known."""
     before = record["needs"]
-    left = without_need([need for need in before if need["at"] <= report.at], report, child)
+    left = _without_need([need for need in before if need["at"] <= report.at], report, child, call)
     needs = [need for need in before if need["at"] > report.at or need in left]
     row = {name: getattr(report, name) for name in ("tool_use_id", "tool_name", "doing", "at")}
     row["agent_id"] = child
@@ -92,11 +96,17 @@ def overtaken(record: Record, report: Report) -> Record:
     return {}
 
 
-def without_need(needs: list[Record], report: Report, child: str) -> list[Record]:
-    """Return the needs without what a report answers: the one it names, else the only one of that tool."""
+def _without_need(needs: list[Record], report: Report, child: str, call: Record | None) -> list[Record]:
+    """Return the needs without what a report answers: the one it names, else the only one of that tool.
+
+    call: if it is known, its own need is the only one; what it was to do, the user may have changed.
+    """
     left = [need for need in needs if not same_call(need, report, child)]
     if len(left) < len(needs):
         return left
+    if call:
+        made = report._replace(**{name: call[name] for name in ("tool_use_id", "tool_name", "doing")})
+        return [need for need in needs if not same_call(need, made, child)]
     of_tool = [
         need
         for need in needs
@@ -104,6 +114,13 @@ def without_need(needs: list[Record], report: Report, child: str) -> list[Record
     ]
     lone = report.tool_name and len(of_tool) == 1 and not (of_tool[0]["tool_use_id"] and report.tool_use_id)
     return [need for need in needs if need is not of_tool[0]] if lone else needs
+
+
+def may_wait(record: Record, report: Report) -> bool:
+    """Return whether a notification may be about a call that is not over; Claude Code's names the tool."""
+    words = set(report.message.split())
+    named = {row["tool_name"] for row in (*record["calls"], *record["over"])} & words
+    return any(not named or row["tool_name"] in named for row in record["calls"])
 
 
 def outlived(need: Record, at: float) -> bool:
@@ -117,13 +134,32 @@ def _with_id(need: Record, report: Report, child: str) -> Record:
     return {**need, "tool_use_id": report.tool_use_id} if late and same_call(need, report, child) else need
 
 
-def _answered_by_call(need: Record, report: Report, child: str) -> bool:
+def _passed(need: Record, call: Record, report: Report, child: str) -> Record:
+    """Return a need with when a call is over that the same agent has made after it asked."""
+    later = need["agent_id"] == child and need["at"] < call["at"] and need.get("passed_at") is None
+    return {**need, "passed_at": report.at} if later else need
+
+
+def _answered_by_call(record: Record, need: Record, report: Report, child: str) -> bool:
     if need["agent_id"] != child or need["request_id"] or need["at"] > report.at:
         return False
-    if need["tool_use_id"] and report.tool_use_id:
-        return need["tool_use_id"] != report.tool_use_id and outlived(need, report.at)
-    # Of the same tool it is another call of it; one of which nothing is known is answered by any.
-    return same_call(need, report, child) or outlived(need, report.at)
+    if need["tool_use_id"] and need["tool_use_id"] == report.tool_use_id:
+        return False
+    if not (need["tool_use_id"] and report.tool_use_id) and same_call(need, report, child):
+        return True  # it is another call of the same tool; what nothing is known of is answered by any
+    return outlived(need, report.at) or _in_later_round(record, need, report, child)
+
+
+def _in_later_round(record: Record, need: Record, report: Report, child: str) -> bool:
+    """Return whether a call is not one of those beside the one that the user is asked about.
+
+    Those begin together. So when one that began after the request is over and another begins, the model has
+    been asked again: the user has said no. A log tells it more surely, but nothing of sub-agents.
+    """
+    passed_at = need.get("passed_at")
+    if passed_at is None or passed_at >= report.at:
+        return False
+    return bool(child or not record["transcript"])
 
 
 def _is_over(record: Record, report: Report, child: str) -> bool:

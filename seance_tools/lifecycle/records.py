@@ -3,16 +3,17 @@
 base: what the session itself does, {"state", "text"}; sub-agents and questions to the user come on top.
 needs: what waits for the user, each {"agent_id", "request_id", "tool_use_id", "tool_name", "doing", "text",
 "detail", "at"}; while there is one, the state is needs_input. An agent_id that is one of OTHERS_KINDS in
-parentheses is that of an agent outside this session. answered: the last of them is, and no tool was called
-since; asked_at: when the agent last asked in this turn, else None; calls_told: calls of tools are reported
-at all. calls: those that are not over, over: those that lately were, each {"agent_id", "tool_use_id",
-"tool_name", "doing", "at"}. rested_at: when the session's own calls and needs were last over, by the end or
-the beginning of a turn; cut_at: when its sub-agents' were too. turn_since: when the turn that is not over
-began, else None. acted_at: when the agent last did something of its own. subagents: id → {"at", "name"} of
-those at work; gone: id → when it ended. former: ids of sessions that this agent has left. heard_at: when
-anything was heard of the session. quiet_seconds: for how long it has said nothing though it is at work, 0
-while that is short. hooked: the agent speaks for itself, nobody watches it. stopped: its process is (Ctrl-Z),
-whatever it did; the state is unknown then. transcript: path of its log.
+parentheses is that of an agent outside this session; passed_at: when a call was over that the same agent had
+made after it asked, if there was one. answered: the last of them is, and no tool was called since; asked_at:
+when the agent last asked in this turn, else None; calls_told: calls of tools are reported at all. calls:
+those that are not over, over: those that lately were, each {"agent_id", "tool_use_id", "tool_name", "doing",
+"at"}. rested_at: when the session's own calls and needs were last over, by the end or the beginning of a
+turn; cut_at: when its sub-agents' were too. turn_since: when the turn that is not over began, else None.
+acted_at: when the agent last did something of its own. subagents: id → {"at", "name"} of those at work; gone:
+id → when it ended. former: ids of sessions that this agent has left. heard_at: when anything was heard of the
+session. quiet_seconds: for how long it has said nothing though it is at work, 0 while that is short. hooked:
+the agent speaks for itself, nobody watches it. stopped: its process is (Ctrl-Z), whatever it did; the state
+is unknown then. transcript: path of its log.
 """
 
 from __future__ import annotations
@@ -27,6 +28,11 @@ MOST_GONE = 64
 MOST_NEEDS = 16
 MOST_CALLS = 16
 MOST_FORMER = 8
+# Members in which every number is a time, in seconds since 1970.
+_TIMED = (
+    *("since", "at", "acted_at", "heard_at", "turn_since", "asked_at", "cut_at", "rested_at"),
+    *("evidence", "needs", "calls", "over", "subagents", "gone"),
+)
 
 
 def blank(at: float) -> Record:
@@ -76,6 +82,25 @@ def complete(record: Record) -> Record:
         return {**new, **record, "needs": needs}
     shown = {"base": {"state": state, "text": record["text"]}} if state != "needs_input" else {}
     return {**new, "turn_since": at if state == "running" else None, **shown, **record}
+
+
+def not_after(record: Record, at: float) -> Record:
+    """Return a record in which nothing is later than `at`; the same one if nothing is.
+
+    For when the clock was set back: what is reported from then on comes after all that is known.
+    """
+    whole = complete(record)
+    if max(whole["at"], whole["heard_at"]) <= at:
+        return record
+    return {**record, **{name: _not_after(whole[name], at) for name in _TIMED}}
+
+
+def _not_after(value: Any, at: float) -> Any:
+    if isinstance(value, dict):
+        return {key: _not_after(inner, at) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_not_after(inner, at) for inner in value]
+    return min(value, at) if isinstance(value, int | float) else value
 
 
 class Subject(NamedTuple):

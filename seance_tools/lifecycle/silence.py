@@ -125,14 +125,16 @@ def _goes_on(record: Record, at: float, seen: dict[str, Any]) -> Record | None:
     call = seen.get("answered")
 
     def over(need: Record) -> bool:
-        if need["agent_id"] or need["at"] > at:
+        if need["at"] > at:
             return False
-        return bool(need["tool_use_id"] == call) if call else True
+        return bool(need["tool_use_id"] == call if call else not need["agent_id"])
 
     gone = [need for need in record["needs"] if over(need)]
     if not gone:
         return None
-    changed: Record = {"needs": [need for need in record["needs"] if need not in gone], "answered": True}
+    changed: Record = {"needs": [need for need in record["needs"] if need not in gone]}
+    changed["answered"] = record["answered"] or any(not need["agent_id"] for need in gone)
+    changed["calls"] = [row for row in record["calls"] if not call or row["tool_use_id"] != call]
     names = ("agent_id", "tool_use_id", "tool_name", "doing")
     rows = [{**{name: need[name] for name in names}, "at": at} for need in gone]
     changed["over"] = [*record["over"], *rows][-MOST_CALLS:]  # a late report of the request brings none back

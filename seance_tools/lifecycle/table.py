@@ -69,6 +69,8 @@ NEEDS_INPUT_KINDS = frozenset(
 )
 OTHERS_KINDS = frozenset({"agent_needs_input", "worker_permission_prompt"})  # not of this session's turn
 SWITCHES = frozenset({"clear", "resume", "new", "reload", "fork"})  # reasons that leave the agent running
+# Sources of prompts that nobody has typed: UserPromptSubmit in code.claude.com/docs/en/hooks.md.
+WAKEUPS = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event"})
 # Some events are another one by what their report says: event: (field of the report, its values, the event).
 REFINEMENTS: dict[str, tuple[tuple[str, frozenset[str | bool], str], ...]] = {
     "notification": (

@@ -29,18 +29,20 @@ class Transcript:
         signs = []
         for entry in entries:
             at = _seconds(entry.get(_TIME))
-            if at is not None and not self._is(entry, "skip"):
-                sign = self._sign(entry)
-                if sign:
-                    signs.append({"at": at, **sign})
+            sign = self._sign(entry) if at is not None else {}
+            if sign:
+                signs.append({"at": at, **sign})
         return signs
 
     def _sign(self, entry: Record) -> Record:
-        if self._is(entry, "interrupted"):
+        others = self._is(entry, "skip")
+        if not others and self._is(entry, "interrupted"):
             return {"interrupted": True}
-        if self._is(entry, "answered"):
+        if self._is(entry, "answered"):  # its call's id tells whose it is
             call = next((value for path in _CALL if (value := member_at(entry, path))), "")
             return {"answered": call} if isinstance(call, str) and call else {}
+        if others:
+            return {}
         message = member_at(entry, _MESSAGE)
         if self._is(entry, "asked_again") and isinstance(message, str) and message != self._message:
             before, self._message = self._message, message

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from seance_tools.lifecycle.calls import answered, asked, called, ended, others, outlived
+from seance_tools.lifecycle.calls import answered, asked, called, ended, may_wait, others, outlived
 from seance_tools.lifecycle.payloads import Record, Report
 from seance_tools.lifecycle.records import MOST_FORMER, MOST_SUBAGENTS
-from seance_tools.lifecycle.table import END, NEEDS_INPUT_KINDS, OTHERS_KINDS, TEXTS, WEAK_SOURCES
+from seance_tools.lifecycle.table import END, NEEDS_INPUT_KINDS, OTHERS_KINDS, TEXTS, WAKEUPS, WEAK_SOURCES
 
 Change = tuple[Record, str]
 _FIRST = frozenset({"", "startup", "new"})  # reasons for a session to begin that did not exist before
@@ -87,12 +87,14 @@ def _session_switch(record: Record, report: Report) -> Change:
 
 def _prompt_submit(record: Record, report: Report) -> Change:
     changed = _runs({**record, "turn_since": None}, report)
-    left = _not_own(record)
-    left["needs"] = [
-        need for need in left["needs"] if need["at"] > report.at
-    ]  # a sub-agent's hook was faster
+    left: Record = _not_own(record)
+    if report.reason in WAKEUPS:  # nobody was there to answer what others ask
+        left["rested_at"] = report.at
+    else:
+        left["needs"] = [need for need in left["needs"] if need["at"] > report.at]  # its hook was faster
+        left["cut_at"] = report.at
     asked_at = record["asked_at"] if left["needs"] else None
-    return changed | left | {"answered": False, "asked_at": asked_at, "cut_at": report.at}, report.event
+    return changed | left | {"answered": False, "asked_at": asked_at}, report.event
 
 
 def _busy(record: Record, report: Report) -> Change:
@@ -131,7 +133,7 @@ def _approval_request(record: Record, report: Report) -> Change:
     if report.kind in OTHERS_KINDS:
         return asked(record, report._replace(request_id=""), f"({report.kind})"), rule
     if told and len(others(record["needs"])) < len(record["needs"]):
-        return {}, rule
+        return {"needs": [{**need, "passed_at": None} for need in record["needs"]]}, rule  # they wait still
     if report.kind == "permission_prompt" and _comes_late(record, report):
         return {}, ""
     changed = asked(record, report, "")
@@ -146,7 +148,7 @@ def _comes_late(record: Record, report: Report) -> bool:
     """Return whether a notification tells of a request that was answered: nothing waits by what is known."""
     if record["asked_at"] is not None and report.at - record["asked_at"] < _NOTIFIED_SECONDS:
         return True
-    return bool(record["answered"] and record["calls_told"])  # nothing was called since
+    return bool(record["answered"] and record["calls_told"]) and not may_wait(record, report)
 
 
 def _notification(record: Record, report: Report) -> Change:
@@ -177,7 +179,7 @@ def _stop(record: Record, report: Report) -> Change:
         tasks = "task" if report.background == 1 else "tasks"
         return changed, f"{report.event} with {report.background} background {tasks}"
     if record["base"]["state"] == "error" and record["turn_since"] is None:
-        return {}, ""  # the turn has ended with the error
+        return {"background_count": 0}, ""  # the turn has ended with the error
     return _rests(record, report.at, "idle", report.status) | {"background_count": 0}, report.event
 
 
@@ -194,7 +196,8 @@ def _idle_prompt(record: Record, report: Report) -> Change:
 
 
 def _error(record: Record, report: Report) -> Change:
-    return _rests(record, report.at, "error", report.status or report.error), report.event
+    changed = _rests(record, report.at, "error", report.status or report.error)
+    return changed | {"background_count": report.background or 0}, report.event
 
 
 def _compact_start(_record: Record, report: Report) -> Change:

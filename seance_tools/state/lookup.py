@@ -123,14 +123,19 @@ def remember_end(tables: Tables, record: Row, at: float, noticed: float) -> None
         tables.clear("ended", *next(iter(rows)))
 
 
-def has_ended(tables: Tables, agent: Agent, key: str, report: lifecycle.Report, process: Process) -> bool:
+def has_ended(
+    tables: Tables, agent: Agent, key: str, report: lifecycle.Report, process: Process, now: float
+) -> bool:
     """Return whether a report comes late, from a session that has ended."""
     row = tables.get("ended", key)
     if row is None:
         return False
     if process[0] and row.get("pid") and process != process_of(row):
         return False  # resumed by another process: that of the report lives
-    if "prompt-submit" not in agent.events.values() and report.at > float(row.get("noticed") or row["at"]):
+    ended, noticed = row["at"], float(row.get("noticed") or row["at"])
+    if noticed > now:  # the clock was set back since
+        ended = noticed = 0.0
+    if "prompt-submit" not in agent.events.values() and report.at > noticed:
         return False  # it never says that a turn begins; whatever it says after its end begins one
     same = report.session_id and report.session_id == row["session_id"]
-    return bool(report.at < row["at"] or (same and report.event not in lifecycle.OPENING))
+    return bool(report.at < ended or (same and report.event not in lifecycle.OPENING))

@@ -11,21 +11,24 @@ from seance_tools.wire import WireError
 
 
 def put_status(tables: Tables, row: Row) -> None:
-    """Set a status row; `since` stays while value and state do. Raises WireError when the table is full."""
+    """Set a status row; `since` stays while value and state do. Raises WireError when the table is full.
+
+    The limit is for what callers set; an agent's own status goes with its session, which has one of its own.
+    """
     workspace_id, key = row["workspace_id"], row["key"]
     old = tables.get("status", workspace_id, key)
-    if (
-        old is None
-        and len(tables.of_workspace("status", workspace_id)) >= tables.options["limits.status_entries"]
-    ):
-        raise WireError(
-            "limit_exceeded",
-            f"at most {tables.options['limits.status_entries']} status entries a workspace",
-            "key",
-        )
+    if old is None and row["session"] is None:
+        _need_room(tables, workspace_id)
     if old and old["value"] == row["value"] and old["state"] == row["state"]:
         row["since"] = old["since"]
     tables.set("status", row)
+
+
+def _need_room(tables: Tables, workspace_id: int) -> None:
+    most = tables.options["limits.status_entries"]
+    rows = tables.of_workspace("status", workspace_id)
+    if len(rows) >= most and sum(other.get("session") is None for other in rows.values()) >= most:
+        raise WireError("limit_exceeded", f"at most {most} status entries a workspace", "key")
 
 
 def workspace_set_status(tables: Tables, params: Row, context: Context) -> Row:

@@ -271,6 +271,9 @@ def remove_surface(tables: Tables, surface_id: int) -> None:
     for agent in [agent for agent in tables.all("agent") if agent["surface_id"] == surface_id]:
         tables.clear("status", agent["workspace_id"], agent["session"])
         tables.clear("agent", agent["session"])
+    for note in [row for row in tables.all("notification") if row["surface_id"] == surface_id]:
+        if note.get("kind") == "needs_input":
+            tables.update("notification", note, read=True)  # what is gone needs nothing
     tables.clear("surface", surface_id)
     drop_if_empty(tables, row["workspace_id"])
 

@@ -16,6 +16,7 @@ from seance_tools.state.tables import Row, Tables
 from seance_tools.text import clean
 from seance_tools.wire import WireError
 
+RECENT_SECONDS = 60.0  # what is told no later than that is told now, whatever the clock was before
 FORGET_SECONDS = 24 * 60 * 60  # of silence of a session that nothing else would end
 
 
@@ -82,6 +83,7 @@ def end_session(tables: Tables, record: Row, at: float, noticed: float) -> None:
 def _remove(tables: Tables, record: Row) -> None:
     tables.clear("status", record["workspace_id"], record["session"])
     tables.clear("agent", record["session"])
+    mark_seen(tables, kind="needs_input", session=record["session"])  # what is gone needs nothing
     surface = tables.get("surface", record["surface_id"] or 0)
     if surface and surface["place"].startswith(ABROAD) and not _has_agents(tables, surface["id"]):
         remove_surface(tables, surface["id"])  # nothing else tells that it is gone
@@ -115,7 +117,7 @@ def agent_hook(tables: Tables, params: Row, context: Context) -> Row:
     if found.record is not None:
         record = _placed(tables, found.record, surface) if surface else found.record
         return _take(tables, params, context, record, report)
-    if not _may_begin(report) or has_ended(tables, agent, found.key, report, process):
+    if not _may_begin(report) or has_ended(tables, agent, found.key, report, process, context.now):
         return _answer(params, found.key, None, changed=False)
     if len(tables.rows["agent"]) >= LIMITS["agents"]:
         raise WireError("limit_exceeded", f"at most {LIMITS['agents']} agents' sessions", "agent")
@@ -146,13 +148,11 @@ def _may_begin(report: lifecycle.Report) -> bool:
 
 def _take(tables: Tables, params: Row, context: Context, record: Row, report: lifecycle.Report) -> Row:
     """Bring a session's record up to date with a report."""
-    record, key = lifecycle.complete(record), record["session"]
+    record, key = lifecycle.complete(_since_clock(record, report.at, context.now)), record["session"]
     if lifecycle.ends(record, report) and agent_named(record["agent"]).clear_status_on_end:
         end_session(tables, record, report.at, context.now)
         return _answer(params, key, None, changed=True)
     before = record
-    if record["at"] > context.now:  # the clock was set back: what comes now is not stale
-        before = {**before, "at": context.now}
     who = (params.get("reporter_pid"), params.get("reporter_start_time"))
     if all(who) and who != _reporter(record):  # it tells what it has read, which may be old
         before = {**before, "at": min(before["at"], report.at)}
@@ -167,13 +167,20 @@ def _take(tables: Tables, params: Row, context: Context, record: Row, report: li
     return _answer(params, key, after["state"], changed=changed)
 
 
+def _since_clock(record: Row, at: float, now: float) -> Row:
+    """Return a record, pulled back if the clock was: what is heard or seen `at` now is not stale."""
+    if lifecycle.not_after(record, now) is record:
+        return record
+    return lifecycle.not_after(record, max(at, now - RECENT_SECONDS))
+
+
 def _tell(tables: Tables, context: Context, before: Row, after: Row, report: lifecycle.Report) -> None:
     """Make the notification that a step calls for, and take back the mark of those that it has overtaken."""
     key = after["session"]
-    if report.event == "prompt-submit" and not report.agent_id:
+    if report.event == "prompt-submit" and not report.agent_id and report.reason not in lifecycle.WAKEUPS:
         mark_seen(tables, session=key)
-    elif before["state"] == "needs_input" and after["state"] != "needs_input":
-        mark_seen(tables, kind="needs_input", session=key)
+    else:
+        _mark_needs(tables, before, after)
     made = lifecycle.announcement(before, after, report)
     if made is None or not tables.options["notifications.enabled"]:
         return
@@ -182,6 +189,12 @@ def _tell(tables: Tables, context: Context, before: Row, after: Row, report: lif
     if made.kind == "message" and any(same.items() <= row.items() for row in tables.all("notification")):
         return
     add(tables, context, after["workspace_id"], after["surface_id"], session=key, kind=made.kind, **texts)
+
+
+def _mark_needs(tables: Tables, before: Row, after: Row) -> None:
+    """Take what a session waited for as read, once it waits no longer; a stopped one goes on waiting."""
+    if (before["state"] == "needs_input" or before.get("needs")) and not after["needs"]:
+        mark_seen(tables, kind="needs_input", session=after["session"])
 
 
 def _quiet(seconds: int) -> str:
@@ -207,13 +220,15 @@ def look(tables: Tables, session: str, now: float, seen: Row | None = None) -> b
     knows; but what he need not look at any more counts as read.
     """
     record = tables.get("agent", session)
-    after = lifecycle.review(record, now, seen) if record else None
-    if record is None or after is None or after is record:
+    if record is None:
+        return False
+    at = min((seen or {}).get("at", now), now)
+    after = lifecycle.review(_since_clock(record, at, now), now, seen)
+    if after is record:
         return False
     tables.set("agent", after)
     _print_status(tables, after)
-    if record["state"] == "needs_input" and after["state"] != "needs_input":
-        mark_seen(tables, kind="needs_input", session=session)
+    _mark_needs(tables, record, lifecycle.complete(after))
     return True
 
 
@@ -313,6 +328,7 @@ def process_ended(tables: Tables, pid: int, start_time: int | None, now: float) 
         if after is not record:
             tables.set("agent", after)
             _print_status(tables, after)
+            _mark_needs(tables, record, after)
 
 
 def _reporter(row: Row) -> Process:

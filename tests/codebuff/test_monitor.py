@@ -61,6 +61,7 @@ def test_what_is_reported(stage: Stage) -> None:
         "TMUX": "/tmp/tmux-0/default,1,0",
         "TMUX_PANE": "%7",
         "STY": "",
+        "SEANCE_HOST": "box",
         "SEANCE_SURFACE_ID": "0",
         "SEANCE_WORKSPACE_ID": "12",
     }
@@ -77,7 +78,7 @@ def test_what_is_reported(stage: Stage) -> None:
         "agent": "codebuff",
         "event": "prompt-submit",
         "source": "activity",
-        "env": {"TMUX": "/tmp/tmux-0/default,1,0", "TMUX_PANE": "%7"},
+        "env": {"TMUX": "/tmp/tmux-0/default,1,0", "TMUX_PANE": "%7", "SEANCE_HOST": "box"},
         "tty": tty,
         "tty_session": terminal.pid,
         "surface_id": 0,
@@ -223,19 +224,21 @@ def test_two_sessions_in_one_project_do_not_light_each_other_up(stage: Stage) ->
         return [item["event"] for item in params if item["pid"] == pid]
 
     stage.configure(ACTIVITY)
-    with stage.terminal() as one, stage.terminal() as two:
-        for terminal in (one, two):
-            terminal.expect("codebuff> ")
-            eventually(lambda pid=terminal.pid: events(pid) == ["prompt-submit", "stop"])  # type: ignore[misc]
-        two.type("noise\n")
-        eventually(lambda: events(two.pid) == TWICE)
-        assert events(one.pid) == ["prompt-submit", "stop"]
-        one.type("new\n")
-        eventually(lambda: events(one.pid) == TWICE)
-        assert events(two.pid) == TWICE
-        for terminal in (one, two):
-            terminal.type("quit\n")
-            terminal.wait()
+    with stage.terminal() as one:
+        one.expect("codebuff> ")  # chats that begin in the same millisecond would share a log
+        with stage.terminal() as two:
+            two.expect("codebuff> ")
+            for terminal in (one, two):
+                eventually(lambda pid=terminal.pid: events(pid) == ["prompt-submit", "stop"])  # type: ignore[misc]
+            two.type("noise\n")
+            eventually(lambda: events(two.pid) == TWICE)
+            assert events(one.pid) == ["prompt-submit", "stop"]
+            one.type("new\n")
+            eventually(lambda: events(one.pid) == TWICE)
+            assert events(two.pid) == TWICE
+            for terminal in (one, two):
+                terminal.type("quit\n")
+                terminal.wait()
 
 
 def test_a_session_beside_it_that_begins_and_ends_in_a_moment_is_not_taken_for_it(stage: Stage) -> None:

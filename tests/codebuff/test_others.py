@@ -159,7 +159,7 @@ def attach(stage: Stage, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_attaching_to_a_session_begun_without_the_wrapper(stage: Stage) -> None:
     stage.configure("[codebuff]\n" + TURNS)
-    environ = {"TMUX": "/t,1,0", "TMUX_PANE": "%3"}
+    environ = {"TMUX": "/t,1,0", "TMUX_PANE": "%3", "SEANCE_HOST": "box"}
     with stage.terminal("codebuff", environ=environ) as terminal:
         terminal.expect("codebuff> ")
         for _ in range(2):

@@ -253,7 +253,7 @@ BROKEN_ENVIRONMENTS = {
     "no broker, none to be had": {"SEANCE_SOCKET_PATH": "/dev/null/broker.sock"},
     "a path too long": {"SEANCE_SOCKET_PATH": "/" + "x" * 200},
     "DEBUG": {"DEBUG": "*"},
-    "no home": {"HOME": "/nonexistent"},
+    "no home": {"HOME": "/dev/null/home"},
     "home not set": {"HOME": ""},
     "C locale": {"LANG": "C", "LC_ALL": "C"},
     "odd ids": {"SEANCE_SURFACE_ID": "-1", "SEANCE_WORKSPACE_ID": "٣", "SEANCE_WRAPPED": "codebuff:x:y"},

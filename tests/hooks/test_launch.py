@@ -87,6 +87,10 @@ def test_a_session_gets_our_hooks_and_finds_our_program(prompt: Prompt) -> None:
     "arguments",
     [
         "mcp list",
+        "--verbose mcp list",
+        "go on --settings mine.json",
+        "--verbose -v",
+        "-p --help",
         "update",
         "plugin install x",
         "config get theme",
@@ -103,6 +107,26 @@ def test_a_session_gets_our_hooks_and_finds_our_program(prompt: Prompt) -> None:
 def test_what_is_no_session_or_has_settings_runs_as_typed(prompt: Prompt, arguments: str) -> None:
     said = prompt.type(f"claude {arguments}")
     assert said[0] == f"claude {len(arguments.split())} [{arguments}]"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "-p config x",
+        "-p x config",
+        "--print update",
+        "fix update",
+        "'mcp config'",
+        "doctor=x",
+        "-- --version",
+        "--model opus 'a b' agents",
+        "'' config",
+    ],
+)
+def test_words_of_a_prompt_are_no_command(prompt: Prompt, arguments: str) -> None:
+    said = prompt.type(f"claude {arguments}")
+    assert said[0].startswith(f"claude {len(shlex.split(arguments)) + 2} [--settings ")
+    assert said[0].endswith(f" {' '.join(shlex.split(arguments))}]")
 
 
 def test_without_our_files_it_runs_as_typed(prompt: Prompt) -> None:

@@ -95,6 +95,28 @@ def test_where_nothing_was_nothing_is_left(agent: str, home: dict[str, str]) -> 
     assert not run(agent, home, install=False)
 
 
+@pytest.mark.parametrize("link", ["settings.json", "."])
+@pytest.mark.parametrize("leads_to", ["gone/file", "gone", "x"])
+def test_a_link_that_leads_nowhere_makes_no_folder(
+    link: str, leads_to: str, home: dict[str, str], tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    place = tmp_path / ".claude" / link
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(elsewhere / leads_to)
+    if link == "settings.json" and "/" not in leads_to:  # where it leads, a file can be
+        run("claude", home, install=True)
+        assert entries.ours(jsontext.scan((elsewhere / leads_to).read_text()).value)
+        run("claude", home, install=False)
+    else:
+        with pytest.raises(Refused, match=r"is a link to .*, which is not there"):
+            run("claude", home, install=True)
+        assert run("claude", home, install=False) == []
+    assert list(elsewhere.iterdir()) == []
+    assert place.is_symlink()
+
+
 @pytest.mark.parametrize("agent", sorted(DOCUMENTED))
 def test_documented_files_are_kept_and_come_back_to_the_byte(agent: str, home: dict[str, str]) -> None:
     path = target(agent, home, DOCUMENTED[agent])

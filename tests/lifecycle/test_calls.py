@@ -87,6 +87,41 @@ def test_a_notification_alone_is_of_the_only_call() -> None:
     assert session.hear("AfterTool", tool_name="write_file", tool_input={"file_path": "a"}) == "running"
 
 
+LS: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "ls"}}
+MAY_I: dict[str, Any] = {"notification_type": "permission_prompt", "message": "Copilot needs your permission"}
+
+
+@pytest.mark.parametrize("agent", ["claude", "copilot"])
+def test_a_second_notification_is_of_the_call_beside_the_first(agent: str) -> None:
+    session = at_work(agent)
+    tools = {"a": BASH, "b": LS}
+    for call, tool in tools.items():
+        session.hear("pre-tool-use", tool_use_id=call, **tool)
+    for call, tool in tools.items():
+        assert session.hear("notification", **MAY_I) == "needs_input"
+        assert session.hear("post-tool-use", tool_use_id=call, **tool) == "running"
+    assert session.hear("notification", **MAY_I) == "running"  # nothing is left that may wait
+    assert kinds(session) == ["needs_input", "needs_input"]
+
+
+def test_a_late_notification_that_names_its_tool_is_of_no_other() -> None:
+    session = at_work()
+    session.hear("PreToolUse", tool_use_id="b", **BASH)
+    session.hear("PreToolUse", tool_use_id="r", **READ)
+    session.hear("Notification", **PERMISSION)
+    session.hear("PostToolUse", tool_use_id="b", **BASH)
+    assert session.hear("Notification", **PERMISSION) == "running"
+    session.hear("Notification", **{**PERMISSION, "message": "Claude needs your permission to use Read"})
+    assert session.record["needs"][0]["tool_use_id"] == "r"
+
+
+def test_the_end_of_a_known_call_answers_no_other_of_its_tool() -> None:
+    session = at_work()
+    session.hear("PreToolUse", tool_use_id="l", **LS)
+    session.hear("PermissionRequest", **BASH)  # faster than the call it is of
+    assert session.hear("PostToolUse", tool_use_id="l", **LS) == "needs_input"
+
+
 # Denied, of which no event tells
 
 
@@ -97,6 +132,56 @@ def test_a_call_long_after_a_request_shows_that_it_was_answered(agent: dict[str,
     assert session.hear("PreToolUse", _at=begun + ROUND_SECONDS - 1, **READ, **agent) == "needs_input"
     assert session.hear("PostToolUse", _at=begun + ROUND_SECONDS - 0.5, **READ, **agent) == "needs_input"
     assert session.hear("PreToolUse", _at=begun + ROUND_SECONDS, **GREP, **agent) == "running"
+
+
+@pytest.mark.parametrize("agent", [{}, AGENT])
+def test_the_next_round_shows_that_a_request_was_answered(agent: dict[str, Any]) -> None:
+    session = asked(**agent)
+    session.now += 3  # the user says no
+    assert session.hear("PreToolUse", tool_use_id="r", **READ, **agent) == "needs_input"
+    assert session.hear("PostToolUse", tool_use_id="r", **READ, **agent) == "needs_input"
+    assert session.hear("PreToolUse", tool_use_id="g", **GREP, **agent) == "running"
+    assert session.hear("Notification", **PERMISSION) == "needs_input"  # it only followed: the agent says so
+
+
+def test_what_is_said_to_wait_still_is_not_answered_by_what_was_before() -> None:
+    session = asked()
+    for event in ("PreToolUse", "PostToolUse"):
+        session.hear(event, tool_use_id="r", **READ)
+    assert session.hear("Notification", **PERMISSION) == "needs_input"
+    assert session.hear("PreToolUse", tool_use_id="g", **GREP) == "needs_input"
+    session.hear("PostToolUse", tool_use_id="g", **GREP)
+    assert session.hear("PreToolUse", tool_use_id="l", **LS) == "running"
+
+
+@pytest.mark.parametrize("beside", ["before", "another agent's"])
+def test_calls_of_the_same_round_answer_nothing(beside: str) -> None:
+    session = at_work()
+    agent = {} if beside == "before" else AGENT
+    if beside == "before":
+        session.hear("PreToolUse", tool_use_id="r", **READ)
+    session.hear("PreToolUse", tool_use_id="b", **BASH)
+    session.hear("PermissionRequest", **BASH)
+    if beside != "before":
+        session.hear("PreToolUse", tool_use_id="r", **READ, **agent)
+    session.hear("PreToolUse", tool_use_id="g", **GREP)
+    session.hear("PostToolUse", tool_use_id="r", **READ, **agent)
+    assert session.hear("PreToolUse", tool_use_id="l", **LS, **agent) == "needs_input"
+
+
+def test_what_a_log_tells_is_not_guessed() -> None:
+    session = asked(transcript_path="/t.jsonl")
+    for event in ("PreToolUse", "PostToolUse"):
+        session.hear(event, tool_use_id="r", **READ)
+    assert session.hear("PreToolUse", tool_use_id="g", **GREP) == "needs_input"
+
+
+def test_the_transcript_tells_of_a_subagents_denial() -> None:
+    session = asked(**AGENT)
+    assert session.wait(1, asked_again=True) == "needs_input"
+    assert session.wait(1, answered="other") == "needs_input"
+    assert session.wait(1, answered="b") == "running"
+    assert session.record["calls"] == []
 
 
 def test_the_transcript_tells_of_a_denial() -> None:

@@ -28,7 +28,7 @@ payloads = st.fixed_dictionaries(
         "notification_type": st.sampled_from(["permission_prompt", "idle_prompt", "agent_needs_input", "x"]),
         "background_tasks": st.lists(st.just({"status": "running"}), max_size=2),
         "subagents": st.one_of(st.integers(-1, 100), st.lists(ids, max_size=3)),
-        "source": st.sampled_from(["startup", "clear", "compact"]),
+        "source": st.sampled_from(["startup", "clear", "compact", "system"]),
         "reason": st.sampled_from(["clear", "other"]),
         "is_interrupt": st.booleans(),
         "message": st.just("m"),
@@ -145,14 +145,25 @@ ENDED = {"Stop": "idle", "StopFailure": "error", "interrupted": "idle", "UserPro
 Happened = tuple[float, str, dict[str, Any]]
 
 
+def may_come(left: list[list[str]], calls: list[tuple[tuple[str, ...], str]], index: int) -> bool:
+    """Whether what is next of a call may come: calls side by side begin before the first of them is over."""
+    if left[index][:1] != ["PreToolUse"]:
+        return bool(left[index])
+    beside = [number for number, (_, agent_id) in enumerate(calls) if agent_id == calls[index][1]]
+    told = [list(calls[number][0][: len(calls[number][0]) - len(left[number])]) for number in beside]
+    over = ("PostToolUse", "PermissionDenied", "answered")
+    asks = any("PermissionRequest" in events and events[-1] not in over for events in told)
+    return not (asks and any(events and events[-1] in over for events in told))
+
+
 @st.composite
 def turns(draw: st.DrawFn) -> tuple[list[Happened], str]:
     """Return (what happens in a turn, in order; the state after it)."""
     calls = draw(st.lists(st.tuples(CALL, st.sampled_from(["", "a1"])), min_size=1, max_size=4))
     left = [list(events) for events, _ in calls]
     happened: list[Happened] = [(100.0, "UserPromptSubmit", {})]
-    while any(left):
-        index = draw(st.sampled_from([number for number, events in enumerate(left) if events]))
+    while nexts := [number for number in range(len(calls)) if may_come(left, calls, number)]:
+        index = draw(st.sampled_from(nexts))
         event, agent_id = left[index].pop(0), calls[index][1]
         payload: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": f"make {index}"}}
         if event != "PermissionRequest":
@@ -169,9 +180,8 @@ def turns(draw: st.DrawFn) -> tuple[list[Happened], str]:
     if end:
         happened.append((happened[-1][0] + 0.25, end, {}))
     waits = [events[-1] == "PermissionRequest" for events, agent_id in calls if agent_id or not end]
-    denied = [events[-1] == "answered" for events, agent_id in calls if agent_id]  # not in its parent's log
     over = end in ("UserPromptSubmit", "interrupted")
-    asks = (any(waits) or any(denied)) and not over
+    asks = any(waits) and not over
     return happened, "needs_input" if asks else ENDED.get(end, "running")
 
 

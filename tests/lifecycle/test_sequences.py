@@ -177,6 +177,20 @@ def test_background_work_is_told_and_its_end_is_the_turns() -> None:
     assert kinds(session) == ["completed"]
 
 
+def test_background_work_is_not_told_of_beside_an_error() -> None:
+    session = at_work()
+    session.hear("Stop", background_tasks=tasks("running"))
+    session.hear("StopFailure", error="overloaded")
+    assert session.record["background_count"] == 0
+    session.hear("UserPromptSubmit")
+    session.hear("StopFailure", error="overloaded")
+    assert session.hear("Stop") == "error"
+    assert session.record["background_count"] == 0
+    session.record["background_count"] = 1  # as an earlier version left it
+    assert session.hear("Stop") == "error"
+    assert session.record["background_count"] == 0
+
+
 def test_the_last_subagent_in_the_background_ends_the_turn() -> None:
     session = at_work()
     session.hear("SubagentStart", agent_id="a")

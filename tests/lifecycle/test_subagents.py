@@ -103,6 +103,47 @@ def test_an_ended_subagent_asks_for_nothing_any_more() -> None:
     assert session.hear("PermissionRequest", _at=late, agent_id="a", tool_name="Grep") == "running"
 
 
+WAKEUPS = ["system", "loop_wakeup", "schedule_wakeup", "poll_event"]
+
+
+@pytest.mark.parametrize("source", WAKEUPS)
+def test_a_prompt_that_nobody_typed_answers_no_subagent(source: str) -> None:
+    session = at_work()
+    session.hear("SubagentStart", agent_id="a")
+    running = [{"id": "a", "status": "running"}, {"id": "b", "status": "running"}]
+    session.hear("Stop", background_tasks=running)
+    session.hear("PreToolUse", agent_id="a", tool_use_id="t", **BASH)
+    assert session.hear("PermissionRequest", agent_id="a", **BASH) == "needs_input"
+    asked = session.now
+    assert session.hear("UserPromptSubmit", source=source) == "needs_input"
+    session.hear("PreToolUse", tool_use_id="u", **BASH)
+    session.hear("PostToolUse", tool_use_id="u", **BASH)
+    assert session.hear("Stop", background_tasks=running[:1]) == "needs_input"
+    assert session.hear("Notification", **PERMISSION) == "needs_input"
+    assert kinds(session) == ["needs_input"]
+    assert session.hear("PermissionRequest", _at=asked + 0.1, agent_id="a", tool_name="Read") == "needs_input"
+    assert len(session.record["needs"]) == 2  # it was slow, and is none of what the wake-up ended
+    assert session.hear("SubagentStop", agent_id="a") == "background"
+
+
+@pytest.mark.parametrize("source", WAKEUPS)
+@pytest.mark.parametrize("kind", ["agent_needs_input", "worker_permission_prompt"])
+def test_a_prompt_that_nobody_typed_answers_no_other_agent(source: str, kind: str) -> None:
+    session = at_work()
+    session.hear("Stop")
+    session.hear("Notification", notification_type=kind, message="m")
+    assert session.hear("UserPromptSubmit", source=source) == "needs_input"
+    assert session.hear("UserPromptSubmit", source="user") == "running"
+
+
+def test_a_prompt_that_nobody_typed_ends_the_sessions_own_calls() -> None:
+    session = at_work()
+    session.hear("PermissionRequest", **BASH)
+    asked = session.now
+    assert session.hear("UserPromptSubmit", source="system") == "running"
+    assert session.hear("PermissionRequest", _at=asked, **BASH) == "running"
+
+
 def test_a_parent_and_its_subagent_ask_each_for_themselves() -> None:
     session = at_work()
     session.hear("PermissionRequest", **BASH)

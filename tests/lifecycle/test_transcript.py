@@ -65,6 +65,7 @@ def test_a_calls_result_is_an_answer_whatever_it_is() -> None:
         {"at": AT, "answered": "t1"},
         {"at": AT, "answered": "t2"},
     ]
+    assert signs("claude", result("t1", REJECTED) | {"isSidechain": True}) == [{"at": AT, "answered": "t1"}]
 
 
 def test_another_message_of_the_model_is_another_round() -> None:
@@ -78,7 +79,8 @@ def test_another_message_of_the_model_is_another_round() -> None:
         claude("user", f"what does {ESC} mean?"),
         claude("assistant", ESC),
         claude("user", ESC, isSidechain=True),
-        result("t1", ESC) | {"isSidechain": True},
+        said("m1") | {"isSidechain": True},
+        claude("user", [{"type": "text", "text": ESC}], isSidechain=True),
         claude("user", [{"type": "tool_result", "tool_use_id": 5}]),
         claude("user", ESC, timestamp=None),
         claude("user", ESC, timestamp="soon"),

@@ -533,6 +533,7 @@ def test_an_agent_that_tells_no_prompts_is_seen_again_when_it_is_resumed(bench: 
     sessions.process_ended(bench.tables, 77, 5, bench.now + 0.5)
     # what it said last is taken only now, and its process is gone
     late = {"payload": {"session_id": "s1"}, "at": said}
+    bench.now += 1
     assert not bench.hook("post_agent_turn", pane(1), agent="vibe", **late)["changed"]
     assert vibe("before_tool", 78)
     assert states(bench) == {"vibe-1": "running"}
@@ -561,8 +562,8 @@ def test_a_row_of_an_earlier_version_says_that_a_session_has_ended(bench: Bench)
     bench.tables.set("ended", {"session": "vibe-1", "session_id": "s1", "at": 1000.0})
     bench.hook("session-start", pane(1), agent="codex")
     for at, known in ((999.0, {}), (1000.5, {"vibe-1": "running"})):
-        bench.now = at
-        bench.hook("before_tool", pane(1), agent="vibe", payload={"session_id": "s1"})
+        bench.now = 1001.0
+        bench.hook("before_tool", pane(1), agent="vibe", payload={"session_id": "s1"}, at=at)
         assert {key: state for key, state in states(bench).items() if key == "vibe-1"} == known
 
 

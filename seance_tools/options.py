@@ -255,7 +255,11 @@ OPTIONS = (
         _boolean,
     ),
     *(_notifications(*row) for row in NOTIFICATIONS),
-    _limit("status_entries", 64, "status entries of a workspace; more are refused"),
+    _limit(
+        "status_entries",
+        64,
+        "status entries of a workspace that programs set, but for agents' own; more are refused",
+    ),
     _limit("log_entries", 200, "lines of a workspace's log; past that the oldest goes"),
     _limit("notifications", 1, "notifications; past that the oldest goes"),
     Option(

@@ -207,12 +207,16 @@ def renew(text: str, parts: dict[str, Callable[[], str]]) -> str:
     return _PART.sub(lambda m: m["begin"] + parts[m["name"]]() + m["end"], text)
 
 
+def files() -> list[Path]:
+    """Return the files that may have generated parts."""
+    found = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.is_file()]
+    return [path for path in found if "__pycache__" not in path.parts]
+
+
 def main() -> None:
     """Run `python -m seance_tools.docgen [--check]`."""
     stale = []
-    for path in (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*")) if path.is_file()):
-        if "__pycache__" in path.parts:
-            continue
+    for path in files():
         text = path.read_text()
         wanted = renew(text, PARTS)
         if wanted != text:

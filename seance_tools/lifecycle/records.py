@@ -5,7 +5,8 @@ needs: what waits for the user, each {"agent_id", "request_id", "tool_use_id", "
 "detail", "at"}; while there is one, the state is needs_input. An agent_id that is one of OTHERS_KINDS in
 parentheses is that of an agent outside this session; passed_at: when a call was over that the same agent had
 made after it asked, if there was one. answered: the last of them is, and no tool was called since; asked_at:
-when the agent last asked in this turn, else None; calls_told: calls of tools are reported at all. calls:
+when the agent last asked in this turn, else None; notified: when each kind of notification was last heard
+that it asks; calls_told: calls of tools are reported at all. calls:
 those that are not over, over: those that lately were, each {"agent_id", "tool_use_id", "tool_name", "doing",
 "at"}. rested_at: when the session's own calls and needs were last over, by the end or the beginning of a
 turn; cut_at: when its sub-agents' were too. turn_since: when the turn that is not over began, else None.
@@ -31,7 +32,7 @@ MOST_FORMER = 8
 # Members in which every number is a time, in seconds since 1970.
 _TIMED = (
     *("since", "at", "acted_at", "heard_at", "turn_since", "asked_at", "cut_at", "rested_at"),
-    *("evidence", "needs", "calls", "over", "subagents", "gone"),
+    *("evidence", "needs", "calls", "over", "subagents", "gone", "notified"),
 )
 
 
@@ -52,6 +53,7 @@ def blank(at: float) -> Record:
         "needs": [],
         "answered": False,
         "asked_at": None,
+        "notified": {},
         "calls_told": False,
         "calls": [],
         "over": [],

@@ -129,6 +129,16 @@ def _post_tool_use(record: Record, report: Report) -> Change:
 
 def _approval_request(record: Record, report: Report) -> Change:
     told = report.kind in NEEDS_INPUT_KINDS  # a notification: it comes some seconds after the request itself
+    if not told:
+        return _asks(record, report, told=False)
+    notified = record.get("notified", {})
+    if report.at <= notified.get(report.kind, 0.0):
+        return {}, ""  # heard already, or a later one was
+    changed, rule = _asks(record, report, told=True)
+    return {**changed, "notified": {**notified, report.kind: report.at}}, rule
+
+
+def _asks(record: Record, report: Report, *, told: bool) -> Change:
     rule = f"notification of kind {report.kind}" if told else report.event
     if report.kind in OTHERS_KINDS:
         return asked(record, report._replace(request_id=""), f"({report.kind})"), rule

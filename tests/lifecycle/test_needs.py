@@ -19,6 +19,18 @@ def test_needs_input_lasts_from_the_request_to_the_tools_end() -> None:
     assert kinds(session) == ["needs_input"]
 
 
+def test_a_notification_that_comes_twice_counts_once() -> None:
+    session = at_work()
+    asks = {"agent_id": "a1", "tool_name": "Bash", "tool_input": {"command": "make"}}
+    session.hear("PreToolUse", tool_use_id="t1", **BASH)  # it goes on working beside
+    session.hear("PreToolUse", tool_use_id="t2", **asks)
+    session.hear("PermissionRequest", **asks)
+    session.hear("Notification", _at=session.now + 6, **PERMISSION)
+    told = session.now
+    session.hear("PostToolUse", _at=told + 1, tool_use_id="t2", **asks)
+    assert session.hear("Notification", _at=told, **PERMISSION) == "running"
+
+
 @pytest.mark.parametrize("request_event", ["PermissionRequest", "Notification"])
 def test_a_late_notification_does_not_overwrite_a_newer_state(request_event: str) -> None:
     session = at_work()

@@ -20,14 +20,18 @@ def test_needs_input_lasts_from_the_request_to_the_tools_end() -> None:
 
 
 def test_a_notification_that_comes_twice_counts_once() -> None:
+    def of_agent(number: int) -> dict[str, Any]:
+        return {"agent_id": "a1", "tool_name": "Bash", "tool_input": {"command": f"make {number}"}}
+
     session = at_work()
-    asks = {"agent_id": "a1", "tool_name": "Bash", "tool_input": {"command": "make"}}
-    session.hear("PreToolUse", tool_use_id="t1", **BASH)  # it goes on working beside
-    session.hear("PreToolUse", tool_use_id="t2", **asks)
-    session.hear("PermissionRequest", **asks)
-    session.hear("Notification", _at=session.now + 6, **PERMISSION)
-    told = session.now
-    session.hear("PostToolUse", _at=told + 1, tool_use_id="t2", **asks)
+    session.hear("PreToolUse", tool_use_id="t0", **BASH)  # it works on beside the sub-agent
+    for number in (1, 2):
+        session.hear("PreToolUse", tool_use_id=f"t{number}", **of_agent(number))
+        session.hear("PermissionRequest", **of_agent(number))
+    told = session.now + 2
+    session.hear("Notification", _at=told, **PERMISSION)
+    session.hear("PostToolUse", _at=told + 1, tool_use_id="t2", **of_agent(2))
+    assert session.hear("PreToolUse", _at=told + 2, tool_use_id="t3", **of_agent(3)) == "running"
     assert session.hear("Notification", _at=told, **PERMISSION) == "running"
 
 

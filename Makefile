@@ -24,7 +24,7 @@ run: $(VENV)/run ## install into .venv and open the sidebar, with its broker
 
 test: $(VENV)/dev ## install what the tests need and run them all
 	@sh tests/install-tools
-	$(BIN)/python -m pytest -n 4
+	$(BIN)/python -m pytest -n 4 --dist worksteal
 	$(BIN)/bats tests/shell
 
 lint: $(VENV)/dev ## ruff, mypy, shellcheck, man pages

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any, NamedTuple
 
 import ujson
@@ -38,11 +39,24 @@ FIELDS = {
     "error": "error error.message error.data.message error_message message reason",
     "transcript": "transcript_path transcriptPath",
 }
-_PATHS = {name: tuple(paths.split()) for name, paths in FIELDS.items()}
 _ARGUMENTS = ("tool_input", "toolInput", "toolArgs", "args", "toolCall.args", "input", "metadata")
 _LONG = frozenset({"message", "last_message", "error", "transcript"})
 # Events that are about a tool without naming it: a member of the payload, and the tool that has it.
 _UNNAMED_TOOLS = (("command", "shell"), ("file_path", "read"))
+
+
+Places = tuple[tuple[str, str], ...]  # of one thing: (the member to look for, the path from the payload)
+
+
+@cache
+def _places(agent: Agent) -> dict[str, Places]:
+    """Return where an agent puts each of FIELDS."""
+    return {name: _split(*paths.split()) for name, paths in {**FIELDS, **agent.fields}.items()}
+
+
+@cache
+def _split(*paths: str) -> Places:
+    return tuple((path.partition(".")[0], path) for path in paths)
 
 
 class Report(NamedTuple):
@@ -100,17 +114,20 @@ def member_at(payload: Record, path: str) -> Any:
     return value
 
 
-def _text(payload: Record, paths: tuple[str, ...], limit: int = _NAME) -> str:
-    for path in paths:
-        value = payload.get(path) if "." not in path else member_at(payload, path)
-        if isinstance(value, str) and value:
-            return clean(value, limit)
+def _text(payload: Record, places: Places, limit: int = _NAME) -> str:
+    for member, path in places:
+        if member in payload:  # few are: a hook runs at every tool call
+            value = payload[member] if member == path else member_at(payload, path)
+            if isinstance(value, str) and value:
+                return clean(value, limit)
     return ""
 
 
 def _arguments(payload: Record) -> Record | None:
     """Return a tool's input; some agents give it as JSON in a string."""
-    for path in _ARGUMENTS:
+    for member, path in _split(*_ARGUMENTS):
+        if member not in payload:
+            continue
         value = member_at(payload, path)
         if isinstance(value, str) and value.startswith("{") and len(value) <= _QUOTED_BYTES:
             try:
@@ -148,7 +165,7 @@ def _background(payload: Record) -> int | None:
         return None
     rows = [task if isinstance(task, dict) else {} for task in tasks]
     running = [row for row in rows if row.get("status", "running") == "running"]
-    return len({_text(row, ("id",)) or number for number, row in enumerate(running)})
+    return len({_text(row, _split("id")) or number for number, row in enumerate(running)})
 
 
 def _subagents(payload: Record) -> int | tuple[str, ...] | None:
@@ -189,17 +206,16 @@ def read(agent: Agent, native: str, payload: Record, at: float, source: str = "h
     event = _event(agent, native, body)
     if not event:
         return None
-    places = {**_PATHS, **{name: tuple(paths.split()) for name, paths in agent.fields.items()}}
     texts = {
-        name: _text(body, paths, LIMITS["text_characters"] if name in _LONG else _NAME)
-        for name, paths in places.items()
+        name: _text(body, places, LIMITS["text_characters"] if name in _LONG else _NAME)
+        for name, places in _places(agent).items()
     }
     texts["native"] = native
     if not agent.transcript:
         texts["transcript"] = ""
     own = native not in agent.events  # scripts speak our names, and may say what shall be shown
-    texts["status"] = _text(body, ("status",)) if own else ""
-    texts["display_name"] = _text(body, ("display_name",)) if own else ""
+    texts["status"] = _text(body, _split("status")) if own else ""
+    texts["display_name"] = _text(body, _split("display_name")) if own else ""
     code = body.get("error")
     if isinstance(code, str) and _CODE.fullmatch(code):
         texts["error"] = code.replace("_", " ").capitalize()

@@ -222,10 +222,11 @@ def _compact_end(record: Record, report: Report) -> Change:
     return {}, ""
 
 
-def _subagent_update(_record: Record, report: Report) -> Change:
+def _subagent_update(record: Record, report: Report) -> Change:
     if isinstance(report.subagents, tuple):
         rows = {child: {"at": report.at, "name": ""} for child in report.subagents[-MOST_SUBAGENTS:]}
-        return {"subagents": rows, "subagent_count": len(rows)}, ""
+        gone = {child: at for child, at in record["gone"].items() if child not in rows}
+        return {"subagents": rows, "gone": gone, "subagent_count": len(rows)}, ""
     return ({} if report.subagents is None else {"subagents": {}, "subagent_count": report.subagents}), ""
 
 

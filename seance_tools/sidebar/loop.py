@@ -35,7 +35,7 @@ from seance_tools.wire import WireError
 
 FRAME_SECONDS = 0.05
 FRAME_SHARE = 1 / 100  # of a core for drawing: a frame that took long keeps the next one waiting,
-LONGEST_FRAME_SECONDS = 0.5  # but not for longer
+LONGEST_FRAME_SECONDS = 1.0  # but not for longer
 NEWS_SECONDS = 0.01  # another state of an agent is drawn so soon after any frame,
 NEWS_SHARE = 1 / 10  # though such frames take no more than this of a core
 READ_SECONDS = 0.02  # what comes while a frame is waited for is read so often

@@ -157,14 +157,12 @@ class Stand:
             process.wait()
 
 
-def agents(connection: Connection, count: int) -> None:
-    """Make workspaces with an agent each, at work."""
+def agents(connection: Connection, count: int, event: str = "prompt-submit") -> None:
+    """Make workspaces with an agent each, at work unless another event is told."""
     for number in range(1, count + 1):
         where = {"workspace_id": number, "surface_id": number}
         payload = {"session_id": f"session-{number}", "cwd": f"/home/someone/project-{number}"}
-        connection.request(
-            "agent.hook", {**where, "agent": "claude", "event": "prompt-submit", "payload": payload}
-        )
+        connection.request("agent.hook", {**where, "agent": "claude", "event": event, "payload": payload})
 
 
 def cpu_seconds(pid: int) -> float:

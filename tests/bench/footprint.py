@@ -119,7 +119,7 @@ def measure(stand: Stand, scale: float) -> list[Figure]:
         monitor(stand, environ) as watching,
         Connection(names.socket_path(environ)) as connection,
     ):
-        agents(connection, 10)
+        agents(connection, 10, "stop")
         screen.wait_for(b"project-1")
         time.sleep(seconds)  # the ages of the first minute change each second
         pids = {"broker, 10 agents": broker.pid, "sidebar": screen.process.pid, "monitor": watching}

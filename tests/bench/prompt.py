@@ -25,7 +25,7 @@ SHELLS = {
 }
 # What runs at the prompt once a command has ended, and before one.
 HOOKS = {
-    "bash": {"prompt": "__seance_started=$began; __seance_prompt", "command": "__seance_running _"},
+    "bash": {"prompt": "__seance_started=$began; __seance_report", "command": "__seance_report _"},
     "zsh": {"prompt": "__seance_started=1; __seance_report", "command": "__seance_report x x x"},
 }
 NOTHING = {"bash": "other=$began; nothing", "zsh": "other=1; nothing"}

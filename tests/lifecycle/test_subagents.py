@@ -273,3 +273,11 @@ def test_vibes_child_sessions_name_their_parent() -> None:
     session.now += 10
     session.hear("post_agent_turn", session_id="child", parent_session_id="root")
     assert kinds(session) == ["completed"]
+
+
+def test_a_list_of_those_at_work_brings_back_one_that_had_gone() -> None:
+    session = at_work()
+    session.hear("error", agent_id="a")
+    session.hear("subagent-update", _at=session.now, subagents=["a"])
+    assert set(session.record["subagents"]) == {"a"}
+    assert not session.record["gone"]

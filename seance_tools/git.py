@@ -16,6 +16,7 @@ import stat
 from typing import NamedTuple
 
 from seance_tools import reftable
+from seance_tools.text import REPLACEMENT, clean
 
 STATUS_SECONDS = 2.0  # a git that has not told by then is ended
 _KILL_SECONDS = 1.0  # for it to be gone
@@ -23,6 +24,8 @@ _FILE_BYTES = 4096
 _STATUS_BYTES = 1 << 16  # of its output: the head is told first, and one change is as good as many
 _HASH = re.compile("[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SHORT = 7
+# What shells replace before they report a directory: [:cntrl:] of any locale.
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 # What is in the git directory while something goes on, and what that is.
 _OPERATIONS = (
     ("rebase-merge", "rebase"),
@@ -76,6 +79,31 @@ class Status(NamedTuple):
     dirty: bool
     ahead: int | None
     behind: int | None
+
+
+def meant(path: str) -> str:
+    """Return the directory that a reported path, cleaned and without what JSON cannot hold, stands for.
+
+    Control characters and bytes that are not UTF-8 were replaced in it: the names in the directory above
+    tell. Raises OSError where none is meant, or more than one may be.
+    """
+    if REPLACEMENT not in path and os.path.isdir(path):
+        return path
+    place = "/"
+    for part in filter(None, path.split("/")):
+        names = [part]
+        if REPLACEMENT in part or not os.path.lexists(os.path.join(place, part)):
+            names = [name for name in os.listdir(place) if part in _reported(name)]
+        if len(names) != 1:
+            raise FileNotFoundError(path)
+        place = os.path.join(place, names[0])
+    return place
+
+
+def _reported(name: str) -> tuple[str, str]:
+    """Return what a name in a directory may be reported as: by an agent, by a shell."""
+    text = os.fsencode(name).decode("utf-8", "replace")
+    return clean(text), clean(_CONTROL.sub(REPLACEMENT, text))
 
 
 def find(path: str) -> Repository | None:

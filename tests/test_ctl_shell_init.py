@@ -45,9 +45,54 @@ def test_it_is_added_once_and_taken_out(environ: dict[str, str], tmp_path: Path,
 
 def test_what_it_adds_does_what_it_says(environ: dict[str, str], tmp_path: Path) -> None:
     ctl(environ, "bash", "--install")
-    command = ["bash", "--rcfile", str(tmp_path / ".bashrc"), "-i", "-c", "declare -F __seance_prompt"]
+    command = ["bash", "--rcfile", str(tmp_path / ".bashrc"), "-i", "-c", "declare -F __seance_report"]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
-    assert done.stdout == "__seance_prompt\n"
+    assert done.stdout == "__seance_report\n"
+
+
+LOGIN = [
+    ({}, ".bash_profile"),
+    ({".profile": "PATH=$HOME/bin:$PATH\n"}, ".profile"),
+    ({".bash_login": "true\n", ".profile": ". ~/.bashrc\n"}, ".bash_login"),
+    ({".profile": '[ ! -f "$HOME/.bashrc" ] || . "$HOME/.bashrc"\n'}, ""),
+]
+
+
+@pytest.mark.parametrize(("files", "to_mend"), LOGIN)
+def test_login_shells_that_would_not_report_are_told_of(
+    environ: dict[str, str], tmp_path: Path, files: dict[str, str], to_mend: str
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    for _ in range(2):
+        done = ctl(environ, "bash", "--install")
+        assert done.returncode == 0
+        assert done.stderr.count("\n") == (1 if to_mend else 0)
+        doctor = subprocess.run(
+            ["seance-ctl", "doctor"], env=environ, capture_output=True, text=True, check=False
+        )
+        [shown] = [row for row in doctor.stdout.splitlines() if "shell: bash" in row]
+        assert shown.startswith("warning" if to_mend else "ok")
+    declared = ["bash", "--login", "-i", "-c", "declare -F __seance_report"]
+    if to_mend:
+        assert f"{tmp_path}/{to_mend}: {shell_init.LOGIN_LINE}" in done.stderr
+        assert f"{tmp_path}/{to_mend}: {shell_init.LOGIN_LINE}" in shown
+        assert subprocess.run(declared, env=environ, capture_output=True, check=False).stdout == b""
+        with (tmp_path / to_mend).open("a") as file:
+            file.write(shell_init.LOGIN_LINE + "\n")
+        assert ctl(environ, "bash", "--install").stderr == ""
+    done = subprocess.run(declared, env=environ, capture_output=True, text=True, check=False)
+    assert done.stdout == "__seance_report\n"
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_have_no_such_files(environ: dict[str, str], shell: str) -> None:
+    assert ctl(environ, shell, "--install").stderr == ""
+    assert ctl(environ, "bash", "--uninstall").stderr == ""
+    doctor = subprocess.run(
+        ["seance-ctl", "doctor"], env=environ, capture_output=True, text=True, check=False
+    )
+    assert [row.split()[0] for row in doctor.stdout.splitlines() if "shell: " in row] == ["ok"]
 
 
 def test_through_a_link_and_where_zdotdir_says(environ: dict[str, str], tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import stat
 import subprocess
 import threading
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from seance_tools import git
+from seance_tools.text import clean
 from tests.support import eventually
 
 Git = Callable[..., str]
@@ -79,6 +81,27 @@ def test_outside_of_a_repository_there_is_none(tmp_path: Path) -> None:
     assert git.find(str(tmp_path / "x")) is None
     with pytest.raises(FileNotFoundError):
         git.find(str(tmp_path / "gone"))
+
+
+@pytest.mark.parametrize(
+    "name", [b"new\nline", b"latin-\xe9", b"bell\x07 \xe2\x98 \xff", "c1-\x9b-\xfc".encode()]
+)
+def test_a_directory_is_found_by_what_is_reported_of_it(tmp_path: Path, name: bytes) -> None:
+    directory = os.path.join(os.fsencode(tmp_path), name, b"below")
+    os.makedirs(directory)
+    (tmp_path / "another").mkdir()
+    raw = directory.decode("utf-8", "replace")
+    for reported in (clean(raw), re.sub("[\x00-\x1f\x7f-\x9f]", "\N{REPLACEMENT CHARACTER}", raw)):
+        assert os.fsencode(git.meant(reported)) == directory
+
+
+def test_of_two_that_read_the_same_neither_is_taken(tmp_path: Path) -> None:
+    for name in ("a\x01", "a\x02", "b\N{REPLACEMENT CHARACTER}"):
+        (tmp_path / name).mkdir()
+    assert git.meant(f"{tmp_path}/b\N{REPLACEMENT CHARACTER}") == f"{tmp_path}/b\N{REPLACEMENT CHARACTER}"
+    for name in ("a\N{REPLACEMENT CHARACTER}", "gone", "c\N{REPLACEMENT CHARACTER}"):
+        with pytest.raises(FileNotFoundError):
+            git.meant(f"{tmp_path}/{name}")
 
 
 def test_detached_worktree_submodule_bare_and_a_branch_without_commits(run: Git, tmp_path: Path) -> None:

@@ -81,28 +81,30 @@ function __seance_wrap {
 
 # __seance_launch NAME OPTION FILE WORDS ARGUMENT…: run the command NAME with the hooks in FILE, by OPTION.
 # Without them where an option is OPTION or one of WORDS, which are for no session, or the first word is one of
-# those, or we are not there. After -p comes a prompt, whatever its words are.
+# those, or we are not there. After -p comes a prompt, whatever its words are. (A local variable with the name of an
+# exported one would be exported too.)
 function __seance_launch {
-    local name=$1 option=$2 file=$__seance_hooks/$3 words=" $2 $4 " first=y argument search=$PATH __seance_text
+    local __seance_name=$1 __seance_option=$2 __seance_file=$__seance_hooks/$3 __seance_words=" $2 $4 "
+    local __seance_first=y __seance_argument __seance_search=${PATH-} __seance_text
     local -a __seance_command
     shift 4
-    for argument; do
-        case $argument in
+    for __seance_argument; do
+        case $__seance_argument in
             --) break ;;
-            -p | --print) first= ;;
-            -*) argument=${argument%%=*} ;;
+            -p | --print) __seance_first= ;;
+            -*) __seance_argument=${__seance_argument%%=*} ;;
             *)
-                [[ $first ]] || continue
-                first=
+                [[ $__seance_first ]] || continue
+                __seance_first=
                 ;;
         esac
-        [[ $argument == *' '* || $words != *" $argument "* ]] || file=
+        [[ $__seance_argument == *' '* || $__seance_words != *" $__seance_argument "* ]] || __seance_file=
     done
-    if [[ -f $file ]] && __seance_find seance-hook; then
-        type -P seance-hook >/dev/null || search+=:${__seance_command[0]%/*}
-        PATH=$search command "$name" "$option" "$file" "$@"
+    if [[ -f $__seance_file ]] && __seance_find seance-hook; then
+        type -P seance-hook >/dev/null || __seance_search+=:${__seance_command[0]%/*}
+        PATH=$__seance_search command "$__seance_name" "$__seance_option" "$__seance_file" "$@"
     else
-        command "$name" "$@"
+        command "$__seance_name" "$@"
     fi
 }
 
@@ -164,9 +166,9 @@ function __seance_identify {
 
 # bash copies a function whenever it is called, so what is needed every time is kept apart from the rest.
 
-# __seance_locate: set where the spool is, false if there is none, and the directory as it is written in JSON.
+# __seance_locate: set where the spool is, false if there is none, and how the JSON begins, with the directory.
 function __seance_locate {
-    local socket=${SEANCE_SOCKET_PATH-}
+    local socket=${SEANCE_SOCKET_PATH-} cwd=$PWD
     case $socket in
         '')
             case ${XDG_RUNTIME_DIR-} in
@@ -178,25 +180,15 @@ function __seance_locate {
         /*) ;;
         *) socket=$PWD/$socket ;;
     esac
-    __seance_spool=${socket%/*}/spool __seance_told_of='' __seance_cwd=$PWD
+    __seance_spool=${socket%/*}/spool __seance_told_of=''
     [[ -O $__seance_spool ]] || return 1
     if [[ $PWD == *[\"\\[:cntrl:]]* ]]; then
-        __seance_cwd=${PWD//\\/\\\\}
-        __seance_cwd=${__seance_cwd//\"/\\\"}
-        __seance_cwd=${__seance_cwd//[[:cntrl:]]/\\ufffd}
+        cwd=${PWD//\\/\\\\}
+        cwd=${cwd//\"/\\\"}
+        cwd=${cwd//[[:cntrl:]]/\\ufffd}
     fi
+    __seance_begin="{\"cwd\":\"$cwd\"$__seance_session" __seance_file=$__seance_spool/shell-$$-$__seance_born-
     __seance_told_of=$PWD
-}
-
-# __seance_report MEMBERS: report the directory, and these members of a JSON object. There are eight files: should
-# nobody take them, the oldest is written anew. The broker takes their numbers to go round at 1024.
-function __seance_report {
-    [[ $PWD == "$__seance_told_of" && -O $__seance_spool ]] || __seance_locate || return 0
-    __seance_number=$(((__seance_number + 128) % 1024))
-    \printf '%s%s%s\n{"cwd":"%s"%s%s}' "$__seance_header" "${SEANCE_WORKSPACE_ID:+Workspace: $SEANCE_WORKSPACE_ID
-}" "${SEANCE_SURFACE_ID:+Surface: $SEANCE_SURFACE_ID
-}" "$__seance_cwd" "$__seance_session" "$1" >|"$__seance_spool/shell-$$-$__seance_born-$__seance_number" ||
-        __seance_told_of=''
 }
 
 # __seance_arm: have PS0 tell when a line is run; where bash does not expand it, it would be printed.
@@ -207,58 +199,82 @@ function __seance_arm {
     [[ $shown == "${PS0-}" ]] || declare -g PS0="$shown" || :
 }
 
-# __seance_prompt: at the prompt, report if a command has ended, or the directory is another.
-function __seance_prompt {
+# __seance_report: at the prompt, report if a command has ended, or the directory is another; with an argument, as
+# before the first simple command of a line, that something runs. One function does both, since a call takes bash
+# long. False where nobody has told that the line was run.
+function __seance_report {
     __seance_ended=$?
-    if ((__seance_started)); then
-        ((__seance_taken = (${EPOCHREALTIME/[^0-9]/} - __seance_started) / 1000, __seance_started = 0)) || :
-        ((__seance_taken > 0)) || __seance_taken=0 # or the clock was set
-        __seance_report "$__seance_waits,\"exit_code\":$__seance_ended,\"duration_ms\":$__seance_taken"
+    if (($#)); then
+        __seance_told=1
+        ((!BASH_SUBSHELL)) || return 0
+        __seance_members=',"state":"running"'
+    elif ((__seance_started)); then
+        ((__seance_taken = (${EPOCHREALTIME/[^0-9]/} - __seance_started) / 1000, __seance_started = 0,
+            __seance_taken > 0)) || __seance_taken=0 # or the clock was set
+        __seance_members="$__seance_waits,\"exit_code\":$__seance_ended,\"duration_ms\":$__seance_taken"
         shopt -q promptvars || __seance_arm
     else
         __seance_arm
-        [[ $PWD == "$__seance_told_of" ]] || __seance_report "$__seance_waits"
+        [[ $PWD != "$__seance_told_of" ]] || return $((!__seance_told))
+        __seance_members=$__seance_waits
     fi
+    [[ $PWD == "$__seance_told_of" && -O $__seance_spool ]] || __seance_locate || return $((!__seance_told))
+    # There are eight files: should nobody take them, the oldest is written anew. The broker takes their numbers
+    # to go round at 1024.
+    # shellcheck disable=SC2257 # a builtin keeps them
+    \printf %s "$__seance_header${SEANCE_WORKSPACE_ID:+Workspace: $SEANCE_WORKSPACE_ID
+}${SEANCE_SURFACE_ID:+Surface: $SEANCE_SURFACE_ID
+}
+$__seance_begin$__seance_members}" >|"$__seance_file$((__seance_number = (__seance_number + 128) % 1024))" ||
+        __seance_told_of=''
+    ((__seance_told))
 } 2>&-
 
-# __seance_running: before the first simple command of a line, report that something runs.
+# __seance_precmd, __seance_running: the same for bash-preexec, whom a false one would disturb.
+function __seance_precmd {
+    __seance_report || :
+}
 function __seance_running {
-    __seance_told=1
-    ((BASH_SUBSHELL)) || __seance_report ',"state":"running"'
-} 2>&-
+    __seance_report _
+}
 
 # __seance_join: have both called by bash-preexec; false where it is not there.
 function __seance_join {
     local IFS=' '
     [[ ${bash_preexec_imported-}${__bp_imported-} ]] || return 1
     [[ " ${preexec_functions[*]-} " == *' __seance_running '* ]] || preexec_functions+=(__seance_running)
-    [[ " ${precmd_functions[*]-} " == *' __seance_prompt '* ]] || precmd_functions+=(__seance_prompt)
+    [[ " ${precmd_functions[*]-} " == *' __seance_precmd '* ]] || precmd_functions+=(__seance_precmd)
 }
 
-# __seance_listen: have __seance_running called by the DEBUG trap, behind what somebody else has there, or by
-# bash-preexec. The status of the other's trap counts where extdebug is set, and $_ stays as it was.
+# __seance_listen: have __seance_report called by the DEBUG trap, behind what somebody else has there, or by
+# bash-preexec. On descriptor 3 is what `trap -p` has printed, where the trap is visible. The other's trap is not
+# called for what is ours; its status counts where extdebug is set, and its $? and $_ are what they were, and its
+# LINENO, as no line is put before it.
+# shellcheck disable=SC2016 # the trap expands it
 function __seance_listen {
-    local found
-    __seance_told=1
-    [[ ! ${BLE_VERSION-} ]] || return 0 # it has ways of its own
-    if __seance_join; then
-        PROMPT_COMMAND[8731]='' # bash is at it, so it cannot be unset
+    if ((!__seance_asked)); then
+        __seance_waits='' # their trap forbids to look at it, so nobody tells when a line is run
         return 0
     fi
-    # The trap is printed into the pipe of a here-document: that needs no process.
-    { trap -p DEBUG >|/dev/fd/3 && ! IFS= read -rd '' -u 3 found; } 3<<<'' || return 0
-    [[ $found != *__seance_running* ]] || return 0
+    trap - DEBUG # it may be visible here too
+    local found=
+    __seance_told=1 __seance_asked=0
+    IFS= read -rd '' -u 3 found || :
     set -- trap -- -
     [[ $found != *trap* ]] || eval "set -- ${found#$'\n'}"
-    if [[ $found == *trap* && $# != 4 ]]; then
-        __seance_waits='' # their trap forbids to look at it
-    elif [[ $3 != - && $3 ]]; then
-        trap -- "$3"'
-((__seance_kept = $?, __seance_told)) || __seance_running "$_"; ! ((__seance_kept))' DEBUG
-    else
-        trap '((__seance_told)) || __seance_running "$_"' DEBUG
+    if [[ ${BLE_VERSION-} ]]; then # it has ways of its own
+        PROMPT_COMMAND[8731]=__seance_precmd
+    elif __seance_join; then
+        PROMPT_COMMAND[8731]='' # bash is at it, so it cannot be unset
+    elif [[ $3 == - || ! $3 ]]; then
+        set -- trap -- '{ ((__seance_told)) || __seance_report "$_"; } 2>&-'
+    elif [[ $3 != *__seance_told* ]]; then
+        set -- trap -- "case \$BASH_COMMAND:\${FUNCNAME-} in __seance_* | *:__seance_*) ;; *) $3"'
+;; esac
+{ ((__seance_kept = $?, __seance_told)) || __seance_report "$_"; ! ((__seance_kept)); } 2>&-'
     fi
-} 2>/dev/null
+    trap -- "$3" DEBUG
+}
 
 # PS0 is expanded before each line that is run, and never for what runs at the prompt.
 if [[ $- == *i* && ${SEANCE_SHELL_REPORTS-} != 0 ]] && ((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1] >= 501)); then
@@ -266,13 +282,19 @@ if [[ $- == *i* && ${SEANCE_SHELL_REPORTS-} != 0 ]] && ((BASH_VERSINFO[0] * 100 
     __seance_ps0='${__seance_told:0:$((__seance_told = 0, __seance_started = ${EPOCHREALTIME/[^0-9]/}, 0))}'
     __seance_waits=',"state":"prompt"'
     [[ ! ${BLE_VERSION-} ]] || __seance_waits= # then nobody tells when it runs something
-    __seance_told=0 __seance_started=0 __seance_kept=0 __seance_told_of='' __seance_spool=''
+    __seance_told=0 __seance_started=0 __seance_kept=0 __seance_asked=0 __seance_told_of='' __seance_spool=''
     : "${__seance_number:=0}"
     __seance_identify
-    declare -ft __seance_listen # to it the DEBUG trap is visible
-    # An element of its own: each gets the status of the command that has ended.
-    __seance_join ||
-        declare -g 'PROMPT_COMMAND[8731]=__seance_prompt; ((__seance_told)) || __seance_listen' 2>/dev/null || :
+    # An element of its own: each gets the status of the command that has ended. Once __seance_report is true, it
+    # is all that runs of it. A function does not see the DEBUG trap, so it is printed here, into the pipe of a
+    # here-document: that needs no process. What their trap prints of this is not seen.
+    # shellcheck disable=SC2016
+    __seance_element='__seance_report || {
+        trap -p DEBUG >|"/dev/fd/$((__seance_asked = 3))"
+        __seance_listen
+    } 3<<<"" >/dev/null 2>&1'
+    __seance_join || declare -g "PROMPT_COMMAND[8731]=$__seance_element" 2>/dev/null || :
+    unset __seance_element
 fi
 
 # The status before this file stays, but a shell that ends at the first failure must not end here.

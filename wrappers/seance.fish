@@ -37,14 +37,16 @@ function __seance_find --argument-names program
     return 1
 end
 
-# Run PROGRAM if it can be found, else the command NAME itself.
-function __seance_run --argument-names name program
-    if set -l found (__seance_find $program)
-        set -lx SEANCE_COMMAND $name
-        test "$found" = (command -s $program; or echo); and set found $program
-        eval command (string escape -- $found) '$argv[3..]' # so that the list of jobs tells what it is
+# Run PROGRAM if it can be found, else the command NAME itself. (Where agents run, a local variable with the name of
+# an exported one would hide that from them.)
+function __seance_run --argument-names __seance_name __seance_program
+    if set -l __seance_found (__seance_find $__seance_program)
+        set -lx SEANCE_COMMAND $__seance_name
+        test "$__seance_found" = (command -s $__seance_program; or echo)
+        and set __seance_found $__seance_program
+        eval command (string escape -- $__seance_found) '$argv[3..]' # so that the list of jobs tells what it is
     else
-        command $name $argv[3..]
+        command $__seance_name $argv[3..]
     end
 end
 
@@ -55,50 +57,50 @@ function __seance_may_define --argument-names name
 end
 
 # At a prompt, make NAME a function that runs PROGRAM.
-function __seance_wrap --argument-names name program
-    __seance_may_define $name; or return 0
-    function $name --wraps $name --inherit-variable name --inherit-variable program
-        __seance_run $name $program $argv
+function __seance_wrap --argument-names __seance_name __seance_program
+    __seance_may_define $__seance_name; or return 0
+    function $__seance_name --wraps $__seance_name -V __seance_name -V __seance_program
+        __seance_run $__seance_name $__seance_program $argv
     end
 end
 
 # Run the command NAME with the hooks in FILE, by OPTION. Without them where an option is OPTION or one of WORDS,
 # which are for no session, or the first word is one of those, or we are not there. After -p comes a prompt,
 # whatever its words are.
-function __seance_launch --argument-names name option file words
-    set -l given $option $__seance_hooks/$file
-    test -f $given[2]; or set given
-    set -l first y
-    for argument in $argv[5..]
-        if test "$argument" = --
+function __seance_launch --argument-names __seance_name __seance_option __seance_file __seance_words
+    set -l __seance_given $__seance_option $__seance_hooks/$__seance_file
+    test -f $__seance_given[2]; or set __seance_given
+    set -l __seance_first y
+    for __seance_argument in $argv[5..]
+        if test "$__seance_argument" = --
             break
-        else if contains -- "$argument" -p --print
-            set first
-        else if string match -q -- '-*' "$argument"
-            set argument (string replace -r '(?s)=.*' '' -- $argument | string collect)
-        else if set -q first[1]
-            set first
+        else if contains -- "$__seance_argument" -p --print
+            set __seance_first
+        else if string match -q -- '-*' "$__seance_argument"
+            set __seance_argument (string replace -r '(?s)=.*' '' -- $__seance_argument | string collect)
+        else if set -q __seance_first[1]
+            set __seance_first
         else
             continue
         end
-        contains -- "$argument" $option (string split ' ' -- $words)
-        and set given
+        contains -- "$__seance_argument" $__seance_option (string split ' ' -- $__seance_words)
+        and set __seance_given
     end
-    set -l found
-    set -q given[1]; and set found (__seance_find seance-hook); or set given
+    set -l __seance_found
+    set -q __seance_given[1]; and set __seance_found (__seance_find seance-hook); or set __seance_given
     begin
-        set -l directory (string replace -r '/[^/]*$' '' -- $found[-1])
-        set -q given[1]; and not contains -- $directory $PATH; and set -lx PATH $PATH $directory
-        command $name $given $argv[5..]
+        set -l __seance_directory (string replace -r '/[^/]*$' '' -- $__seance_found[-1])
+        set -q __seance_given[1]; and not contains -- $__seance_directory $PATH
+        and set -lx PATH $PATH $__seance_directory
+        command $__seance_name $__seance_given $argv[5..]
     end
 end
 
 # At a prompt, make NAME a function that runs it so.
-function __seance_hook --argument-names name option file words
-    __seance_may_define $name; or return 0
-    function $name --wraps $name --inherit-variable name --inherit-variable option --inherit-variable file \
-        --inherit-variable words
-        __seance_launch $name $option $file $words $argv
+function __seance_hook --argument-names __seance_name __seance_option __seance_file __seance_words
+    __seance_may_define $__seance_name; or return 0
+    function $__seance_name --wraps $__seance_name -V __seance_name -V __seance_option -V __seance_file -V __seance_words
+        __seance_launch $__seance_name $__seance_option $__seance_file $__seance_words $argv
     end
 end
 

@@ -21,6 +21,15 @@ typeset -g __seance_hooks
     fi
 } "${${(%):-%x}:A:h}"
 
+# __seance_define NAME TEXT: make NAME a function of that TEXT that a DEBUG trap and xtrace see only from outside: the
+# first thing it does is to put the trap away, of which it tells afterwards, and by then it is away.
+function __seance_define {
+    emulate zsh -o local_traps -o no_debug_before_cmd -o no_xtrace -c "function $1 {
+        local __seance_status=\$? && trap - DEBUG
+        $2
+    }"
+}
+
 # __seance_find PROGRAM: set __seance_command to what runs it, on PATH or beside this file.
 # False where it is not there, or its interpreter is gone, as after an upgrade of Python.
 typeset -ga __seance_command
@@ -52,18 +61,18 @@ function __seance_run {
     fi
 }
 
-# __seance_define NAME TEXT: at a prompt, make NAME a function of that TEXT.
+# __seance_offer NAME TEXT: at a prompt, make NAME a function of that TEXT.
 # An alias of that name stays in front of it, and someone else's function stays.
-function __seance_define {
+function __seance_offer {
     emulate -L zsh
     [[ -o interactive ]] || return 0
     (( ! $+functions[$1] )) || [[ ${functions[$1]} == *__seance_* ]] || return 0
-    eval "function $1 { $2; }"
+    __seance_define "$1" "$2"
 }
 
 # __seance_wrap NAME PROGRAM: at a prompt, make NAME a function that runs PROGRAM.
 function __seance_wrap {
-    __seance_define "$1" "__seance_run $1 $2 \"\$@\""
+    __seance_offer "$1" "__seance_run $1 $2 \"\$@\""
 }
 
 # __seance_prepare OPTION FILE WORDS ARGUMENT…: set __seance_given to OPTION and the FILE with our hooks, and
@@ -77,7 +86,7 @@ function __seance_prepare {
     local argument first=y
     local -a words=($1 ${=3})
     __seance_given=($1 $__seance_hooks/$2)
-    __seance_search=$PATH
+    __seance_search=${PATH-}
     for argument in "${@:4}"; do
         case $argument in
             --) break ;;
@@ -99,7 +108,7 @@ function __seance_prepare {
 
 # __seance_hook NAME OPTION FILE WORDS: at a prompt, make NAME a function that runs it with our hooks.
 function __seance_hook {
-    __seance_define "$1" "__seance_prepare $2 $3 '$4' \"\$@\"
+    __seance_offer "$1" "__seance_prepare $2 $3 '$4' \"\$@\"
         PATH=\$__seance_search command $1 \"\${__seance_given[@]}\" \"\$@\""
 }
 
@@ -187,8 +196,6 @@ function __seance_locate {
 typeset -gF __seance_started=0
 typeset -gi __seance_number
 function __seance_report {
-    local ended=$? # lost by emulate
-    emulate -L zsh
     local members=',"state":"prompt"'
     local -i taken
     if (( $# )); then
@@ -196,7 +203,7 @@ function __seance_report {
         __seance_started=$EPOCHREALTIME
     elif (( __seance_started )); then
         (( taken = (EPOCHREALTIME - __seance_started) * 1000, __seance_started = 0, taken > 0 )) || taken=0
-        members+=",\"exit_code\":$ended,\"duration_ms\":$taken"
+        members+=",\"exit_code\":$__seance_status,\"duration_ms\":$taken"
     elif [[ $PWD == $__seance_told_of ]]; then
         return 0
     fi
@@ -217,6 +224,7 @@ typeset -ga precmd_functions preexec_functions
     [[ -o interactive && ${SEANCE_SHELL_REPORTS-} != 0 ]] || return 0
     zmodload -F zsh/datetime p:EPOCHREALTIME 2>/dev/null || return 0
     __seance_identify
+    __seance_define __seance_report "$functions[__seance_report]"
     # First at the prompt, so that what others do there is no part of the time.
     precmd_functions=(__seance_report ${precmd_functions:#__seance_report})
     preexec_functions=(${preexec_functions:#__seance_report} __seance_report)

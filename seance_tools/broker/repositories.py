@@ -173,6 +173,7 @@ class Repositories:
 
     def _examine(self, cwd: str, mounts: git.Mounts, *, network: bool) -> Look | None:
         """Find and read a directory's repository, and have it watched; in a thread, as it may hang."""
+        cwd = git.meant(cwd)
         repository = git.find(cwd)
         if repository is None:
             return None

@@ -12,6 +12,7 @@ import click
 
 from seance_tools import __version__, client, config, names
 from seance_tools.agents import AGENTS
+from seance_tools.ctl import shell_init
 from seance_tools.ctl.output import coloured, print_json, print_line
 from seance_tools.ctl.program import Session
 from seance_tools.install.plan import Refused
@@ -133,6 +134,25 @@ def _hooks(_session: Session) -> Iterator[Finding]:
             yield Finding("ok", f"hooks: {agent.name} in {found.path}")
 
 
+def _shells(_session: Session) -> Iterator[Finding]:
+    for shell in shell_init.SHELLS:
+        path = shell_init.rc_file(shell, os.environ)
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                if shell_init.MARK not in file.read():
+                    continue
+        except OSError:
+            continue
+        login = shell_init.login_file(os.environ) if shell == "bash" else ""
+        if login:
+            text = (
+                f"shell: bash reports, but not as a login shell, as tmux starts it: that does not read {path}"
+            )
+            yield Finding("warning", text, f"put into {login}: {shell_init.LOGIN_LINE}")
+        else:
+            yield Finding("ok", f"shell: {shell} by {path}")
+
+
 def _notifications(_session: Session) -> Iterator[Finding]:
     values = config.read(os.environ).values
     if values["notifications.desktop"] and not desktop.installed():
@@ -155,6 +175,7 @@ CHECKS: tuple[Callable[[Session], Iterator[Finding]], ...] = (
     _surroundings,
     _agents,
     _hooks,
+    _shells,
     _notifications,
 )
 _COLOURS = {"ok": "green", "warning": "yellow", "wrong": "red"}

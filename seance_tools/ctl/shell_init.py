@@ -16,6 +16,8 @@ from seance_tools.install import files
 
 SHELLS = ("bash", "zsh", "fish")
 MARK = "# seance-tools: see `seance-ctl shell-init`"
+LOGIN_FILES = (".bash_profile", ".bash_login", ".profile")  # of them bash reads the first there is
+LOGIN_LINE = '[ -z "$BASH_VERSION" ] || . ~/.bashrc'
 
 
 def source(shell: str) -> Path:
@@ -38,6 +40,20 @@ def rc_file(shell: str, environ: Mapping[str, str]) -> str:
     if shell == "fish":
         return str(Path(names.config_path(environ)).parents[1] / "fish" / "config.fish")
     return os.path.join(home, ".bashrc")
+
+
+def login_file(environ: Mapping[str, str]) -> str:
+    """Return the file that should have a login shell of bash read ~/.bashrc, and does not; "" if it does."""
+    home = names.home(environ)
+    for name in LOGIN_FILES:
+        path = os.path.join(home, name)
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                text = file.read()
+        except OSError:
+            continue
+        return "" if "bashrc" in text or MARK in text else path
+    return os.path.join(home, LOGIN_FILES[0])
 
 
 def line(shell: str, path: Path) -> str:
@@ -78,12 +94,15 @@ def shell_init(ctx: click.Context, /, shell: str, way: str | None) -> None:
             return
         before = files.read(path)
         after = added(before or "", row) if row else without(before or "")
-        if after == (before or ""):
-            print_line(f"{path}: nothing to do")
-            return
-        files.replace(path, before, after)
+        if after != (before or ""):
+            files.replace(path, before, after)
     except (ValueError, OSError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         names.complain(PROGRAM, f"{path}: {reason}")
         ctx.exit(names.EXIT_REFUSED)
-    print_line(f"{path}: {'added; new shells report' if row else 'removed'}")
+    done = "added; new shells report" if row else "removed"
+    print_line(f"{path}: {done if after != (before or '') else 'nothing to do'}")
+    login = login_file(os.environ) if shell == "bash" and row else ""
+    if login:
+        reason = f"login shells, as tmux starts them, do not read ~/.bashrc; put into {login}: {LOGIN_LINE}"
+        names.complain(PROGRAM, reason)

@@ -119,6 +119,29 @@ codebuff x"
     expect 'mine x'
 }
 
+# Variables of the user's with the names of ours.
+leaves_the_environment_alone() {
+    local names="name option file words first argument search found given directory program line plain directories"
+    program bin/codebuff-wrapper 'env | grep -c "=of the user$"'
+    program bin/claude 'env | grep -c "=of the user$"'
+    program bin/seance-hook true
+    for name in $names; do
+        export "$name=of the user"
+    done
+    run typed "$SOURCE
+codebuff
+claude"
+    expect 13 13
+}
+
+needs_no_path() {
+    run typed "$SOURCE
+set -u
+unset PATH
+claude x 2>&1 | /usr/bin/grep -c 'PATH'"
+    expect 0 # but that there is no such program
+}
+
 # What is in the list of jobs when codebuff, and cb with its own name, are stopped.
 is_told_in_the_list_of_jobs() {
     program bin/codebuff-wrapper 'echo "wrapper $SEANCE_COMMAND $*"; kill -STOP $$; echo "on $SEANCE_COMMAND"'

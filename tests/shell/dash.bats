@@ -17,5 +17,7 @@ setup() {
 @test "command goes past it" { command_goes_past_it; }
 @test "is off in scripts" { is_off_in_scripts; }
 @test "keeps the status and prints nothing" { keeps_the_status_and_prints_nothing; }
+@test "leaves the environment alone" { leaves_the_environment_alone; }
+@test "needs no path" { needs_no_path; }
 @test "starts no process when sourced" { starts_no_process_when_sourced; }
 @test "keeps the surroundings" { keeps_the_surroundings; }

@@ -17,6 +17,7 @@ setup() {
 @test "command goes past it" { command_goes_past_it; }
 @test "is off in scripts" { is_off_in_scripts; }
 @test "keeps the status and prints nothing" { keeps_the_status_and_prints_nothing; }
+@test "leaves the environment alone" { leaves_the_environment_alone; }
 @test "starts no process when sourced" { starts_no_process_when_sourced; }
 @test "finds the programs of a checkout" { finds_the_programs_of_a_checkout; }
 @test "finds the programs of its prefix" { finds_the_programs_of_its_prefix; }

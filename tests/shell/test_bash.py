@@ -77,6 +77,64 @@ def test_a_debug_trap_goes_on(environ: dict[str, str], tmp_path: Path, log: Path
         assert prompt.states() == DONE
 
 
+TITLE = """trap 'printf "<%s|$?|$_|$LINENO>" "$BASH_COMMAND"; printf "%s\\n" "$BASH_COMMAND" >>log' DEBUG"""
+LINES = ("true x", "false y", "", "echo a; echo b", "(true; exit 4)", "false z")
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("more", [":", "set -T", "shopt -s extdebug", "set -u", "trap 'true' ERR"])
+def test_a_debug_trap_is_not_called_for_what_is_ours(
+    environ: dict[str, str], tmp_path: Path, log: Path, when: str, more: str
+) -> None:
+    """A window's title set this way tells the command, at the next prompt too."""
+    said, seen = [], []
+    for rc in ((TITLE, more), (TITLE, more, OURS) if when == "before" else (OURS, TITLE, more)):
+        with Shell("bash", environ, tmp_path, *rc) as prompt:
+            prompt.run("true")
+            log.write_text("")
+            prompt.take()
+            said.append(prompt.run(*LINES))
+            seen.append(log.read_text())
+            assert bool(prompt.states()) == (OURS in rc)
+    assert "<false y|0|x|3>" in said[0]
+    assert said[0] == said[1]
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("when", ["first", "later"])
+def test_a_debug_trap_that_is_new_prints_one_call_and_sees_none_within(
+    environ: dict[str, str], tmp_path: Path, log: Path, when: str
+) -> None:
+    rc = (OURS, TITLE) if when == "first" else (OURS, ":")
+    with Shell("bash", environ, tmp_path, *rc) as prompt:
+        if when == "later":
+            prompt.run("true")
+            said = prompt.run(TITLE, "true y")  # only the prompt after that can tell that it is new
+            assert "<true y|" in said
+            assert said.count("<__seance") == 2
+        assert "__seance" not in prompt.run("true z", "true")
+    seen = [line for line in log.read_text().splitlines() if not line.startswith("true")]
+    calls = ["__seance_report"] * (2 if when == "later" else 1)
+    assert seen == [*calls, 'trap -p DEBUG >| "/dev/fd/$((__seance_asked = 3))"', "__seance_listen"]
+
+
+def test_a_debug_trap_that_cannot_be_looked_at_stays(environ: dict[str, str], tmp_path: Path) -> None:
+    trap = "shopt -s extdebug; trap '[[ $BASH_COMMAND != trap\\ -p\\ DEBUG* ]]' DEBUG"
+    with Shell("bash", environ, tmp_path, trap, OURS) as prompt:
+        assert prompt.run("echo a", "trap -p DEBUG", "echo b") == "a\nb\n"
+        assert "DEBUG*" in prompt.run("trap -p")
+
+
+def test_xtrace_tells_of_one_call(environ: dict[str, str], tmp_path: Path) -> None:
+    said = []
+    for rc in ((), (OURS,)):
+        with Shell("bash", environ, tmp_path, *rc) as prompt:
+            prompt.run("set -x")
+            said.append(prompt.run("true x", "false y", "", "cd /"))
+    assert said[0] == said[1].replace("++ __seance_report\n", "")
+    assert said[1].count("__seance") <= 4
+
+
 @pytest.mark.parametrize("test", ['!= "echo forbidden"', "!= *forbidden*"])
 def test_a_debug_trap_that_forbids_a_command(environ: dict[str, str], tmp_path: Path, test: str) -> None:
     trap = f"shopt -s extdebug; trap '[[ $BASH_COMMAND {test} ]]' DEBUG"

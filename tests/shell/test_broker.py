@@ -32,6 +32,28 @@ def problems() -> dict[str, Any]:
         return {name: spool[name] for name in ("refused", "unreadable", "malformed", "dropped")}
 
 
+@pytest.mark.usefixtures("broker")
+@pytest.mark.parametrize("name", [b"new\nline", b"latin-\xe9", b"escape\x1b[2J"])
+@pytest.mark.parametrize("shell", SHELLS)
+def test_the_branch_is_known_whatever_the_name_of_the_directory(
+    shell: str, name: bytes, environ: dict[str, str], tmp_path: Path
+) -> None:
+    """The shell cannot tell such a name, and what is shown of it is harmless."""
+    top = os.path.join(os.fsencode(tmp_path), b"odd-" + name)
+    os.makedirs(os.path.join(top, b"below"))
+    for directory in (b"objects", b"refs"):
+        os.makedirs(os.path.join(top, b".git", directory))
+    (Path(os.fsdecode(top)) / ".git" / "HEAD").write_text("ref: refs/heads/topic\n")
+    with Shell(shell, {**environ, "LC_ALL": "C.UTF-8"}, tmp_path, source(shell)) as prompt:
+        prompt.terminal.type("cd odd-*/below\n")
+
+        def shown() -> bool:
+            prompt.terminal.read()
+            return any(row["branch"] == "topic" and row["cwd"].isprintable() for row in surfaces())
+
+        eventually(shown)
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_surface_comes_and_goes_with_its_shell(
     shell: str, environ: dict[str, str], broker: subprocess.Popen[bytes], tmp_path: Path

@@ -70,6 +70,35 @@ def test_settings_of_the_user(environ: dict[str, str], tmp_path: Path, setting: 
     assert said[0] == said[1] == said[2]
 
 
+TITLE = 'printf "<%s|$?>" "$ZSH_DEBUG_CMD"; print -r -- "$ZSH_DEBUG_CMD" >>log'
+LINES = ("true x", "false y", "", "echo a; echo b", "cd /", "cd - >/dev/null", "codebuff z")
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [f"trap '{TITLE}' DEBUG", f"TRAPDEBUG() {{ {TITLE} }}", "setopt xtrace", "setopt debug_before_cmd"],
+)
+@pytest.mark.parametrize("order", ["first", "last"])
+def test_a_debug_trap_and_xtrace_see_nothing_of_ours(
+    environ: dict[str, str], tmp_path: Path, setting: str, order: str
+) -> None:
+    program = tmp_path / "bin" / "codebuff"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho agent $*")
+    program.chmod(0o755)
+    search = f"PATH={program.parent}:/usr/bin:/bin"
+    said, seen = [], []
+    for rc in ((setting,), (setting, OURS) if order == "last" else (OURS, setting)):
+        with Shell("zsh", environ, tmp_path, search, "__seance_beside=()", *rc) as prompt:
+            (tmp_path / "log").write_text("")
+            said.append(prompt.run(*LINES))
+            seen.append((tmp_path / "log").read_text())
+            assert bool(prompt.states()) == (OURS in rc)
+    assert "agent z" in said[0]
+    assert said[0] == said[1]
+    assert seen[0] == seen[1]
+
+
 def test_another_may_load_the_rest_of_the_clock(environ: dict[str, str], tmp_path: Path) -> None:
     with Shell("zsh", environ, tmp_path, OURS) as prompt:
         assert prompt.run("zmodload zsh/datetime", "whence strftime") == "strftime\n"

@@ -106,6 +106,7 @@ def test_wait_tells_that_the_agent_ended(environ: dict[str, str]) -> None:
     with connect(environ) as connection, raw(environ) as waiter:
         hook(connection, "prompt-submit", pid=agent.pid)
         waiter.sendall(b'{"id":1,"method":"agent.wait","params":{"surface_id":7}}\n')
+        eventually(lambda: connection.request("system.health")["counters"]["waiting"] == 1)
         agent.kill()
         agent.wait()
         [answer] = read_lines(waiter, 1)

@@ -206,7 +206,13 @@ SIDEBAR_COLOURS: tuple[tuple[str, str], ...] = (
 # Where notifications go besides the sidebar, and when: name, type, default, check, what it does.
 NOTIFICATIONS: tuple[tuple[str, str, Any, Callable[[Any], Any], str], ...] = (
     ("tmux_flag", "boolean", True, _boolean, "whether tmux's pane option @seance-unread counts unread ones"),
-    ("tmux_message", "boolean", False, _boolean, "whether tmux shows them in the status line"),
+    (
+        "tmux_message",
+        "boolean",
+        False,
+        _boolean,
+        "whether tmux shows them in the status line; panes stand still for its display-time (0: no message)",
+    ),
     ("terminal", "string", "off", _one_of(*TERMINAL_KINDS), "what sidebars write on their terminals for one"),
     ("desktop", "boolean", False, _boolean, "whether the desktop shows them; a click jumps to the pane"),
     ("sound", "string", "", _text, "a sound file that is played for one"),

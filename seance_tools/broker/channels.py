@@ -132,19 +132,29 @@ class Channels:
     def _send(self, channel: str, number: int, more: int) -> None:
         """Send a notification out on one channel, and note that in its row; the caller commits."""
         row = self._core.tables.rows["notification"][number,]
-        self._core.tables.update("notification", row, channels=[*row["channels"], channel], more=more)
+        # The terminal is written by sidebars, which subscribe; tmux tells whether somebody was shown it.
+        if channel != "tmux_message" and (channel != "terminal" or self._core.audience):
+            self._note(channel, number, more)
         if channel in self._senders:
             self._spawn(self._senders[channel](row, more))
+
+    def _note(self, channel: str, number: int, more: int) -> None:
+        row = self._core.tables.get("notification", number)
+        if row:
+            self._core.tables.update("notification", row, channels=[*row["channels"], channel], more=more)
 
     async def _show_in_tmux(self, row: Row, more: int) -> None:
         place = self._place(row)
         pane = place.rpartition(":")[2]
-        servers = {} if place else self._servers()
+        servers, arrived = {} if place else self._servers(), False
         for server in [place] if place else servers.values():
             clients = await terminals.tmux(server, *status_line.CLIENTS)
             shown = message(row, self._host(row), more)
             for words in status_line.message_commands(shown, clients or "", pane):
-                await terminals.tmux(server, *words)
+                arrived |= await terminals.tmux(server, *words) is not None
+        if arrived:
+            self._note("tmux_message", row["id"], more)
+            self._core.commit()
 
     async def _show_on_desktop(self, row: Row, more: int) -> None:
         if not self._unread(row["id"]) and self._core.tables.options["notifications.only_when_away"]:

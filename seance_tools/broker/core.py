@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from seance_tools import liveness, names, terminals, wire
+from seance_tools.broker.pane_processes import PaneProcesses
 from seance_tools.events import Event, Feed
 from seance_tools.methods import Method, takes, validate
 from seance_tools.options import Options
@@ -27,6 +28,10 @@ RECOVER_SECONDS = 5.0
 LOOK_SECONDS = 5.0  # between looks at config.toml where inotify cannot be used
 ASK_SECONDS = 5.0  # between looks at processes that have no pidfd
 LIST_DELAY = 0.1  # panes that come and go together are listed once
+# What a pane's shell or agent reports by itself: something may have changed there of which nobody tells.
+FROM_PANES = frozenset(
+    ("agent.hook", *(f"surface.report_{what}" for what in ("shell", "cwd", "state", "git")))
+)
 
 
 class Core:
@@ -53,6 +58,8 @@ class Core:
         self._expires_at: float | None = None
         self._listing: dict[str, asyncio.TimerHandle] = {}
         self.askers: dict[str, terminals.Asker] = {}  # of tmux servers that have a control client
+        self._pane_processes = PaneProcesses(self.list_panes, self._has_room)
+        self._listed_cwds: dict[str, dict[str, str]] = {}  # by server and place, as listed last
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
@@ -120,6 +127,7 @@ class Core:
         self.commit()
         for descriptor in self._watched.values():
             os.close(descriptor)
+        self._pane_processes.close()
         for handle in self._listing.values():
             handle.cancel()
         self.store.close()
@@ -146,7 +154,7 @@ class Core:
         if params.get("reporter_start_time") is not None:
             self._watch(params["reporter_pid"], params["reporter_start_time"])
         made = new and place is not None and self.tables.at_place("surface", place.surface) is not None
-        if place is not None and (made or method.name == "agent.hook"):
+        if place is not None and (made or method.name in FROM_PANES):
             self.notice(place)
         return result
 
@@ -246,9 +254,16 @@ class Core:
 
     def _need_descriptor(self) -> None:
         """Raise OSError if processes would take the descriptors that are kept back for files and clients."""
-        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - names.LIMITS["descriptors_kept_back"]
-        if len(self._watched) + self.clients >= limit:
+        if self.descriptors + self.clients >= self._most_descriptors():
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    def _has_room(self) -> bool:
+        """Return whether the process of a pane may take a descriptor: half of them are for what must be."""
+        return self.descriptors + self.clients < self._most_descriptors() // 2
+
+    @staticmethod
+    def _most_descriptors() -> int:
+        return resource.getrlimit(resource.RLIMIT_NOFILE)[0] - names.LIMITS["descriptors_kept_back"]
 
     @staticmethod
     def _start_time(pid: int) -> int | None:
@@ -262,7 +277,7 @@ class Core:
     @property
     def descriptors(self) -> int:
         """How many descriptors processes take."""
-        return len(self._watched)
+        return len(self._watched) + len(self._pane_processes)
 
     def _process_ended(self, process: tuple[int, int | None]) -> None:
         descriptor = self._watched.pop(process)
@@ -308,9 +323,19 @@ class Core:
     async def take_panes(self, place: str) -> None:
         """Bring the surfaces of the terminal that `place` is in up to date with what it lists."""
         listed = await terminals.list_panes(place, self.askers.get(terminals.server_of(place)))
-        if listed:
-            take_panes(self.tables, *listed, time.time())
-            self.commit()
+        before = self._listed_cwds.pop(terminals.server_of(place), {})
+        if listed is None:
+            return
+        self._listed_cwds[listed.prefix] = {pane["place"]: pane["cwd"] for pane in listed.panes}
+        for pane in listed.panes:
+            row = self.tables.at_place("surface", pane["place"])
+            if row and row["cwd"] and before.get(pane["place"]) == pane["cwd"]:
+                del pane["cwd"]  # what its shell has told since, by another name perhaps, stays
+        take_panes(self.tables, *listed, time.time())
+        pids = {pane["place"]: pane.get("pid") for pane in listed.panes}
+        surfaces = (row["place"] for row in self.tables.all("surface"))
+        self._pane_processes.watch(listed.prefix, {pid for place in surfaces if (pid := pids.get(place))})
+        self.commit()
 
 
 def initial(feed: Feed, tables: Tables, params: Row) -> tuple[Row, list[Event]]:

@@ -56,11 +56,12 @@ def _need_tmux(row: Row) -> None:
         )
 
 
-async def _answer(core: Core, work: Awaitable[Row], answer: Answer) -> None:
-    """Answer with what the work returns, or with why it could not be done."""
+async def _answer(core: Core, work: Awaitable[Row], answer: Answer, place: str) -> None:
+    """Answer with what the work returns, or with why it could not be done; then list the panes of `place`."""
     try:
         result = await work
     except Refused as error:
+        core.list_panes(place)  # it may be gone
         answer(WireError("not_found" if "is gone" in str(error) else "not_supported", str(error)))
     except WireError as error:
         answer(error)
@@ -69,6 +70,7 @@ async def _answer(core: Core, work: Awaitable[Row], answer: Answer) -> None:
         raise
     else:
         core.commit()
+        core.list_panes(place)
         answer(result)
 
 
@@ -78,7 +80,7 @@ def on_pane(work: OnPane) -> Handler:
     def method(core: Core, params: Row, answer: Answer) -> Row | None:
         row = _surface(core, params)
         _need_tmux(row)
-        core.spawn(_answer(core, work(core, row, params), answer))
+        core.spawn(_answer(core, work(core, row, params), answer, row["place"]))
         return None
 
     return method
@@ -90,7 +92,7 @@ def surface_focus(core: Core, params: Row, answer: Answer) -> Row | None:
     if not focusable(row):
         message = f"surface {row['id']} is in {_where(row)}, which cannot be told to come to the front"
         raise WireError("not_supported", message)
-    core.spawn(_answer(core, _focus(core, row, params["client"]), answer))
+    core.spawn(_answer(core, _focus(core, row, params["client"]), answer, row["place"]))
     return None
 
 
@@ -120,7 +122,6 @@ async def _split(core: Core, row: Row, params: Row) -> Row:
 
 async def _close(core: Core, row: Row, params: Row) -> Row:  # noqa: ARG001 - OnPane
     await tmux.close(row["place"])
-    core.list_panes(row["place"])
     return {}
 
 
@@ -144,7 +145,8 @@ def surface_read_screen(core: Core, params: Row, answer: Answer) -> Row | None:
     read = terminals.TERMINALS[terminal_of(row) or "tty"].read
     if read is None:
         raise WireError("not_supported", f"surface {row['id']} is in {_where(row)}, which cannot be read")
-    core.spawn(_answer(core, _read_screen(core, row, read(row["place"], params["lines"])), answer))
+    place = row["place"]
+    core.spawn(_answer(core, _read_screen(core, row, read(place, params["lines"])), answer, place))
     return None
 
 
@@ -172,7 +174,7 @@ def surface_last(core: Core, params: Row, answer: Answer) -> Row | None:
             raise WireError("not_found", f"workspace {workspace_id} has no surface", "workspace_id")
         row = found[0]
     _need_tmux(row)
-    core.spawn(_answer(core, _last(core, row), answer))
+    core.spawn(_answer(core, _last(core, row), answer, row["place"]))
     return None
 
 
@@ -196,12 +198,11 @@ async def _reorder(core: Core, row: Row, params: Row) -> Row:
         rest = [place for place in order if place != row["place"]]
         index = rest.index(other) + (given == ["after"])
     await tmux.move(row["place"], order, index)
-    core.list_panes(row["place"])
     return {"surface_id": row["id"], "index": index}
 
 
 def workspace_create(core: Core, params: Row, answer: Answer) -> Row | None:
-    """Make a workspace: for a caller in tmux a session there, shown to nobody yet."""
+    """Make a workspace: for a caller in tmux a session there, shown to nobody unless that is asked for."""
     context = Context(time.time(), core.caller(params))
     row = caller_ids(core.tables, context.caller)
     if row is None and context.caller.surface_id is None and context.caller.place is not None:
@@ -210,7 +211,7 @@ def workspace_create(core: Core, params: Row, answer: Answer) -> Row | None:
         result = workspaces.workspace_create(core.tables, params, context)
         core.commit()
         return result
-    core.spawn(_answer(core, _create(core, row, params), answer))
+    core.spawn(_answer(core, _create(core, row, params), answer, row["place"]))
     return None
 
 
@@ -219,7 +220,8 @@ async def _create(core: Core, row: Row, params: Row) -> Row:
     owner = (row["pid"], row["start_time"]) if row["pid"] else None
     place = Place(pane, session, params["title"] or "", owner)
     workspace_id, surface_id = locate_place(core.tables, place, time.time())
-    if params["select"]:
+    beside = core.tables.get("workspace", row["workspace_id"]) or {"place": ""}
+    if params["select"] and await tmux.switch(session, beside=beside["place"]):
         workspaces.select(core.tables, workspace_id)
     await core.take_panes(pane)
     return {"workspace_id": workspace_id, "surface_id": surface_id}
@@ -227,20 +229,18 @@ async def _create(core: Core, row: Row, params: Row) -> Row:
 
 def workspace_select(core: Core, params: Row, answer: Answer) -> Row | None:
     """Select a workspace; one of tmux is shown on a client as well, if one is attached."""
-    context = Context(time.time(), core.caller(params))
-    result = workspaces.workspace_select(core.tables, params, context)
-    core.commit()
     row = workspaces.known(core.tables, params["workspace_id"])
     if not row["place"].startswith("tmux:"):
+        result = workspaces.workspace_select(core.tables, params, Context(time.time()))
+        core.commit()
         return result
-    core.spawn(_answer(core, _show(core, row, params["client"]), answer))
+    core.spawn(_answer(core, _show(core, row, params), answer, row["place"]))
     return None
 
 
-async def _show(core: Core, row: Row, client: str | None) -> Row:
-    await tmux.switch(row["place"], client)
-    core.list_panes(row["place"])
-    return {}
+async def _show(core: Core, row: Row, params: Row) -> Row:
+    await tmux.switch(row["place"], params["client"])
+    return workspaces.workspace_select(core.tables, params, Context(time.time()))
 
 
 METHODS_OF_PANES: dict[str, Handler] = {

@@ -47,15 +47,12 @@ class Follower:
         self._core.commit()
 
     async def _follow(self) -> None:
-        loop, delay, sent_away = asyncio.get_running_loop(), RETRY_SECONDS, False
+        loop, delay = asyncio.get_running_loop(), RETRY_SECONDS
         while True:
             began = loop.time()
             server = await control.look(self._place)
             if server:
-                # One that a person has sent away listens until somebody leaves or sessions come or go.
-                session = server.choose() if self._attachable and not sent_away else None
-                await self._listen(session)
-                sent_away = session is not None and self._moved.is_set()
+                await self._listen(server.choose() if self._attachable else None)
             if loop.time() - began > LONGEST_RETRY_SECONDS:
                 delay = RETRY_SECONDS
             if not self._moved.is_set():
@@ -79,28 +76,36 @@ class Follower:
                     log.warning("a tmux server does not take subscriptions: %s", self._server)
                     return
                 self._core.askers[self._server] = client
+            await client.heard_of.wait()
             self._core.list_panes(self._place)
+            self._moved.set()  # who came or left before the server knew it, it was not told of
             while not client.ended.is_set():
                 moved = asyncio.create_task(self._moved.wait())
                 await asyncio.wait((moved, ended), return_when=asyncio.FIRST_COMPLETED)
                 moved.cancel()
-                if self._moved.is_set() and await self._may_stay(client):
+                if self._moved.is_set():
                     self._moved.clear()
-                elif self._moved.is_set():
-                    return
+                    if not await self._may_stay(client):
+                        self._moved.set()
+                        return
+            self._moved.clear()  # it is tried again after a while
         finally:
             ended.cancel()
             self._core.askers.pop(self._server, None)
             await client.close()
 
     async def _may_stay(self, client: control.Client) -> bool:
+        if client.session is None and not self._attachable:
+            return True
         server = await control.look(self._place, client.session)
         return server is None or server.fits(client.session)
 
     def _hear(self, message: str) -> None:
         if control.is_hint(message):
             self._core.list_panes(self._place)
-        if control.is_about_audience(message) and not self._settle:
+        if control.is_somebody(message):
+            self._moved.set()
+        elif control.is_about_audience(message) and not self._settle:
             self._settle = asyncio.get_running_loop().call_later(SETTLE_SECONDS, self._settled)
 
     def _settled(self) -> None:

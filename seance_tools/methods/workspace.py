@@ -15,7 +15,7 @@ ROWS = (
         (
             *CALLER,
             string("title", "title of the workspace", None),
-            boolean("select", "whether to select it", True),
+            boolean("select", "whether to select it, in tmux on a client; default: only outside tmux", None),
         ),
         "Make a workspace; for a caller in tmux a session there.",
         "workspace_id",

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from seance_tools.notify import Message
 
 UNREAD = "@seance-unread"  # the option of a pane: how many notifications of it are unread; unset for none
-SECONDS = 5  # that a message stays, unless a key takes it away before
 SEPARATOR = "\x1f"
-CLIENTS = ("list-clients", "-F", SEPARATOR.join(("#{client_tty}", "#{pane_id}", "#{client_control_mode}")))
+_FIELDS = ("#{client_tty}", "#{pane_id}", "#{client_control_mode}", "#{display-time}")
+CLIENTS = ("list-clients", "-F", SEPARATOR.join(_FIELDS))
 
 
 def literal(text: str) -> str:
@@ -24,13 +24,17 @@ def message_commands(message: Message, clients: str, pane: str) -> list[list[str
     """Return the commands that show a message to whoever does not look at `pane`, one a client.
 
     clients: what CLIENTS printed. pane: tmux's name, "" for a notification of none.
+
+    While a message stands there, for its own `display-time`, tmux draws nothing else on a client. With that
+    at 0 it would be until a key is pressed: such a client gets none.
     """
     text = literal(f"{message.title}: {message.body}" if message.body else message.title)
     commands = []
     for line in clients.replace("\\037", SEPARATOR).splitlines():
-        terminal, shown, control = line.split(SEPARATOR, 2) if line.count(SEPARATOR) == 2 else ("", "", "")
-        if terminal and control != "1" and not (pane and shown == pane):
-            commands.append(["display-message", "-c", terminal, "-d", str(SECONDS * 1000), "--", text])
+        fields = line.split(SEPARATOR)
+        terminal, shown, control, display_time = fields if len(fields) == len(_FIELDS) else ("", "", "", "")
+        if terminal and control != "1" and display_time != "0" and not (pane and shown == pane):
+            commands.append(["display-message", "-c", terminal, "--", text])
     return commands
 
 

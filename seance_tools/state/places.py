@@ -287,9 +287,9 @@ def place_panes(tables: Tables, prefix: str, panes: list[Row], now: float) -> No
     """Bring the surfaces of one terminal server up to date with its own list of panes.
 
     prefix: what the places of that server begin with. panes: rows with place, workspace (a place),
-    workspace_title, columns, title, cwd, active (of its column, and that of its workspace), visible (on
-    somebody's screen), zoomed. Surfaces of panes that are gone are removed; panes beside one that is known,
-    in the same workspace, become surfaces too.
+    workspace_title, columns, title, cwd where that may have changed, active (of its column, and that of its
+    workspace), visible (on somebody's screen), zoomed. Surfaces of panes that are gone are removed; panes
+    beside one that is known, in the same workspace, become surfaces too.
     """
     listed = {pane["place"]: pane for pane in panes}
     _add_neighbours(tables, prefix, panes, now)
@@ -302,7 +302,7 @@ def place_panes(tables: Tables, prefix: str, panes: list[Row], now: float) -> No
             continue
         workspace_id = _workspace_of(tables, pane["workspace"], pane["workspace_title"], now)
         need_surface(tables, row["id"], workspace_id, now)
-        shown: Row = {name: clean(pane[name]) for name in ("title", "cwd")}
+        shown: Row = {name: clean(pane[name]) for name in ("title", "cwd") if name in pane}
         shown |= {name: bool(pane.get(name)) for name in SIGHT}
         tables.update("surface", tables.rows["surface"][row["id"],], **shown)
     columns = {pane["workspace"]: pane["columns"] for pane in panes}

@@ -49,7 +49,7 @@ def workspace_create(tables: Tables, params: Row, context: Context) -> Row:
     row = need_workspace(tables, workspace_id, context.now)
     if params["title"]:
         tables.update("workspace", row, title=params["title"], titled_by="user")
-    if params["select"]:
+    if params["select"] is not False:
         select(tables, workspace_id)
     return {"workspace_id": workspace_id}
 

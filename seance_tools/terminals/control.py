@@ -2,19 +2,22 @@
 
 tmux tells a client that is attached of everything. Such a client counts, though: in `list-clients` and
 `#{session_attached}`, for `destroy-unattached` and `exit-unattached`, in where a plain `tmux attach` goes, as
-one that has the focus; and messages for a person at the same session would come to it. So this one never
-attaches where a person is, and else where that is felt least:
-- To a session that nobody looks at, of several to the one used longest ago: a plain `tmux attach` prefers the
-  others, and of those the one it would have taken.
+one that has the focus; and what a program in its session means for the person's terminal (`display-message`,
+`display-popup`, `switch-client`, `detach-client`, a bell) would come to it. So this one attaches only while
+no person is attached to the server at all, and then where it is felt least:
+- To the session used longest ago: a plain `tmux attach` prefers the others, and of those the one it would
+  have taken. It leaves at once when the first person comes, and comes back when the last has gone.
 - Not with `focus-events` on, where the pane would be told that it has the focus; not to a session with
   `destroy-unattached` or a server with `exit-unattached`, which would not end. When that is switched on
-  later, it leaves within a second, and at once when a person comes.
-- Where there is no such session it listens, as a client that waits for a signal which nobody gives: attached
-  to nothing, counted and listed nowhere. tmux tells it of sessions, and of windows and panes that become
-  active, but not of titles, directories, zoom, a window's name or the end of a pane that is not active; those
-  are found with the next list, which every report of an agent brings.
+  later, it leaves within a second.
+- Else it listens, as a client that waits for a signal which nobody gives: attached to nothing, counted and
+  listed nowhere. tmux 3.3a tells it of sessions made, renamed and ended, of windows and panes that become
+  active, of modes and buffers, and of clients that leave. It does not tell it of clients that come or go to
+  another session, nor of titles, directories, zoom, a window's name, or a pane that is made, moved or ended
+  without being active; those are found with the next list. Every report from a pane brings one, everything
+  that is done to a pane here, and the end of a pane's first process.
 It has no part in the sizes of windows. The user's hooks `client-attached` and `client-session-changed` fire
-when it attaches; one who has come back to its session is not followed about.
+when it attaches.
 
 Tried, and not done: a client that suspends itself counts nowhere, but tmux 3.3a crashes when its session is
 destroyed by `destroy-unattached`. A session of its own would be seen in every list of sessions.
@@ -100,10 +103,12 @@ class Server(NamedTuple):
     sessions: tuple[Session, ...]
 
     def _allowed(self) -> list[Session]:
-        """Return the sessions that a client may be attached to."""
+        """Return the sessions that a client may be attached to; none while a person is attached anywhere."""
         if self.version < OLDEST or self.exit_unattached or self.focus_events:
             return []
-        return [row for row in self.sessions if row.stays and not row.attached]
+        if any(row.attached for row in self.sessions):
+            return []
+        return [row for row in self.sessions if row.stays]
 
     def fits(self, session: str | None) -> bool:
         """Return whether a client attached to `session`, or to none, is attached rightly."""
@@ -209,13 +214,20 @@ def is_about_audience(message: str) -> bool:
     return words[0] in AUDIENCE or " ".join(words[:2]) in AUDIENCE
 
 
+def is_somebody(message: str) -> bool:
+    """Return whether a message says that another client has come, or gone to another session."""
+    return message.startswith("%client-session-changed ")
+
+
 class Client:
     """One control client, from `start` to `close`.
 
-    ended: set once it says nothing any more. session: the id of the one it is attached to, None for none.
+    heard_of: set once the server knows it. ended: set once it says nothing any more. session: the id of the
+    one it is attached to, None for none.
     """
 
     def __init__(self, heard: Callable[[str], None]) -> None:
+        self.heard_of = asyncio.Event()
         self.ended = asyncio.Event()
         self._attached = asyncio.Event()
         self.session: str | None = None
@@ -290,6 +302,7 @@ class Client:
         assert self._process
         assert self._process.stdout
         data = os.read(self._process.stdout.fileno(), READ_BYTES)
+        self.heard_of.set()
         if data:
             self._reader.feed(data)
         else:
@@ -300,7 +313,8 @@ class Client:
         if self.ended.is_set():
             return
         self.ended.set()
-        self._attached.set()  # nobody need wait for it any more
+        self.heard_of.set()  # nobody need wait for them any more
+        self._attached.set()
         assert self._process
         assert self._process.stdout
         asyncio.get_running_loop().remove_reader(self._process.stdout)

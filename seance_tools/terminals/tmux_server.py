@@ -33,6 +33,7 @@ SEPARATOR = "\x1f"  # tmux lets it into no name or title; of directories only th
 FIELDS = (
     "#{pid}",
     "#{pane_id}",
+    "#{pane_pid}",
     "#{session_id}",
     "#{window_index}",
     "#{window_active}",
@@ -46,6 +47,7 @@ FIELDS = (
     "#{s/\n/ /:pane_current_path}",
 )
 DIRECTIONS = {"vertical": "-h", "horizontal": "-v", "right": "-h", "down": "-v"}
+_ACTIVE = "#{P:#{?pane_active,#{pane_id},}}"  # of the window of the pane that is asked about
 _buffers = itertools.count(1)
 
 
@@ -99,12 +101,23 @@ async def command(place: str, *words: str, text: str = "") -> str:
     return await run("tmux", "-u", "-S", socket_of(place), *words, text=text)
 
 
+async def facts(place: str, *formats: str) -> list[str]:
+    """Return what tmux's formats say of a pane that is there still; only the last may have spaces.
+
+    Raises Refused.
+    """
+    _, pid, pane = _parts(place)
+    form = " ".join(("#{pid} #{pane_id} #{pane_dead}", *formats))
+    found = (await command(place, "display-message", "-p", "-t", pane, form)).removesuffix("\n")
+    words = found.split(" ", 2 + len(formats))
+    if words[:3] != [pid, pane, "0"]:
+        raise Refused("the pane is gone")
+    return words[3:]
+
+
 async def on_pane(place: str, *words: str, text: str = "") -> str:
     """Do what `command` does once the pane is known to be there still. Raises Refused."""
-    _, pid, pane = _parts(place)
-    found = await command(place, "display-message", "-p", "-t", pane, "#{pid} #{pane_id} #{pane_dead}")
-    if found.split() != [pid, pane, "0"]:
-        raise Refused("the pane is gone")
+    await facts(place)
     return await command(place, *words, text=text)
 
 
@@ -148,13 +161,13 @@ def read_panes(prefix: str, output: str, own: str | None = None) -> list[Pane]:
 
 
 def _session(line: list[str]) -> int:
-    return int(line[2][1:])
+    return int(line[3][1:])
 
 
 def _read_pane(
     prefix: str, line: list[str], columns: dict[str, dict[int, dict[str, Any]]], own: str | None
 ) -> Pane:
-    _, pane, session, index, shown, chosen, zoomed, attached, activity, window, name, title, cwd = line
+    _, pane, pid, session, index, shown, chosen, zoomed, attached, activity, window, name, title, cwd = line
     workspace, is_shown, is_chosen, is_zoomed = prefix + session, shown == "1", chosen == "1", zoomed == "1"
     column = {"index": int(index), "title": window, "active": is_shown}
     columns.setdefault(workspace, {})[int(index)] = column
@@ -168,50 +181,72 @@ def _read_pane(
         "visible": int(attached or 0) > (session == own) and is_shown and (is_chosen or not is_zoomed),
         "zoomed": is_zoomed and is_chosen,
         "activity": int(activity or 0),
+        "pid": int(pid) if pid.isdecimal() else 0,
     }
 
 
 async def focus(place: str, client: str | None) -> None:
     """Bring a pane to the front: its window, the pane, and for `client` (a tty) its session. Raises Refused.
 
-    Without a client, the one used last.
+    Without a client, the one used last. Where the client is not there, nothing is changed.
     """
     pane = _parts(place)[2]
-    await on_pane(place, "select-window", "-t", pane, ";", "select-pane", "-t", pane)
-    await switch(place, client)
-
-
-async def switch(place: str, client: str | None = None) -> None:
-    """Show the session of a place, or one itself, on a client; without any attached nothing happens."""
     if client is None:
         client = await _last_client(place)
+    shown = ("switch-client", "-c", word(client), "-t", pane, ";") if client else ()
+    await on_pane(place, *shown, "select-window", "-t", pane, ";", "select-pane", "-t", pane)
+
+
+async def switch(place: str, client: str | None = None, beside: str = "") -> bool:
+    """Show the session of a place, or one itself, on a client; return whether there is one. Raises Refused.
+
+    Without a client, the one used last, if can be of those that look at `beside`, a session's place.
+    """
+    if client is None:
+        client = await _last_client(place, beside)
     if client:
         await command(place, "switch-client", "-c", word(client), "-t", _parts(place)[2])
+    return bool(client)
 
 
-async def _last_client(place: str) -> str:
+async def _last_client(place: str, beside: str = "") -> str:
     """Return the name of the client that was used last; a control client, our own too, is none."""
-    form = "#{client_control_mode} #{client_activity} #{client_name}"
-    lines = [line.split(" ", 2) for line in (await command(place, "list-clients", "-F", form)).splitlines()]
-    used = [(int(line[1]), line[2]) for line in lines if len(line) == 3 and line[0] == "0"]
-    return max(used)[1] if used else ""
+    session = beside.rpartition(":")[2]
+    form = "#{client_control_mode} #{session_id} #{client_activity} #{client_name}"
+    lines = [line.split(" ", 3) for line in (await command(place, "list-clients", "-F", form)).splitlines()]
+    people = [line for line in lines if len(line) == 4 and line[0] == "0"]
+    used = [(line[1] == session, int(line[2] or 0), line[3]) for line in people]
+    return max(used)[2] if used else ""
 
 
 async def split(place: str, direction: str, program: str | None = None) -> str:
     """Split a pane and return the place of the new one, which does not take the focus. Raises Refused.
 
-    program: a shell command to run there instead of the user's shell.
+    It starts in that pane's directory; a window that is zoomed stays so. program: a shell command to run
+    there instead of the user's shell.
     """
-    pane = _parts(place)[2]
-    where = ("-d", DIRECTIONS[direction], "-t", pane, "-c", "#{pane_current_path}")
+    zoomed, here = await facts(place, "#{window_zoomed_flag}", "#{pane_current_path}")
+    keep = ("-Z",) if zoomed == "1" else ()  # where it is not zoomed, that would zoom it
+    where = ("-d", *keep, DIRECTIONS[direction], "-t", _parts(place)[2], *_in_directory(here))
     words = [word(program)] if program else []
-    made = await on_pane(place, "split-window", *where, "-P", "-F", "#{pane_id}", *words)
+    made = await command(place, "split-window", *where, "-P", "-F", "#{pane_id}", *words)
     return server_of(place) + made.strip()
 
 
+def _in_directory(path: str) -> tuple[str, ...]:
+    """Return the words that have something start in a directory, none where that is not known.
+
+    tmux would expand a format with another pane than the one that is meant.
+    """
+    return ("-c", word(literal(path))) if path else ()
+
+
 async def close(place: str) -> None:
-    """Close a pane. Raises Refused."""
-    await on_pane(place, "kill-pane", "-t", _parts(place)[2])
+    """Close a pane; another one that is zoomed stays so. Raises Refused."""
+    zoomed, active = await facts(place, "#{window_zoomed_flag}", _ACTIVE)
+    pane = _parts(place)[2]
+    again = (";", "resize-pane", "-Z", "-t", active) if zoomed == "1" and active != pane else ()
+    await command(place, "kill-pane", "-t", pane, *again)
 
 
 async def send_text(place: str, text: str) -> None:
@@ -287,19 +322,26 @@ async def window_panes(place: str) -> list[str]:
 
 
 async def move(place: str, order: list[str], index: int) -> None:
-    """Move a pane to an index among the panes of its window, `order`; the layout stays. Raises Refused."""
+    """Move a pane to an index among the panes of its window, `order`. Raises Refused.
+
+    The layout stays, and which pane is active, was so before, and is zoomed: with -d it is the position that
+    stays active, and without it the target is made so, which changes nothing where it is.
+    """
+    zoomed, active = await facts(place, "#{window_zoomed_flag}", _ACTIVE)
     panes = [_parts(other)[2] for other in order]
     pane = _parts(place)[2]
     at = panes.index(pane)
     words: list[str] = []
     while at != index:
         step = at + (1 if index > at else -1)
+        source, target = (panes[step], pane) if pane == active else (pane, panes[step])
         words += [";"] if words else []
-        words += ["swap-pane", "-d", "-s", pane, "-t", panes[step]]
+        words += ["swap-pane", *(["-Z"] if zoomed == "1" else []), *(["-d"] if target != active else [])]
+        words += ["-s", source, "-t", target]
         panes[at], panes[step] = panes[step], pane
         at = step
     if words:
-        await on_pane(place, *words)
+        await command(place, *words)
 
 
 async def new_session(place: str, title: str | None) -> tuple[str, str]:
@@ -307,10 +349,9 @@ async def new_session(place: str, title: str | None) -> tuple[str, str]:
 
     It starts in that pane's directory; its environment is the server's. Raises Refused.
     """
-    here = await on_pane(place, "display-message", "-p", "-t", _parts(place)[2], "#{pane_current_path}")
+    [here] = await facts(place, "#{pane_current_path}")
     named = ("-s", word(literal(title))) if title else ()
-    directory = word(literal(here.rstrip("\n")))
     form = ("-P", "-F", "#{session_id} #{pane_id}")
-    made = await command(place, "new-session", "-d", "-E", *named, "-c", directory, *form)
+    made = await command(place, "new-session", "-d", "-E", *named, *_in_directory(here), *form)
     session, pane = made.split()
     return server_of(place) + session, server_of(place) + pane

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -52,7 +53,7 @@ def pane(desk: Desk) -> str:
 def person(desk: Desk, pane: str) -> Iterator[Attached]:
     assert pane
     with Attached(desk, "shop") as attached:
-        eventually(lambda: desk.tmux("list-clients"))
+        eventually(lambda: "0" in desk.tmux("list-clients", "-F", "#{client_control_mode}").split())
         yield attached
 
 
@@ -60,6 +61,7 @@ def test_a_message_is_shown_to_who_looks_elsewhere_and_nothing_in_it_is_run(
     desk: Desk, pane: str, person: Attached, tmp_path: Path
 ) -> None:
     configure(desk, "tmux_message = true")
+    desk.tmux("set-option", "-g", "display-time", "5000")
     mark = tmp_path / "pwned"
     text = f"100 %H #{{pid}} #(touch {mark})\x1b[2J"
     turn(desk, pane, text)
@@ -67,6 +69,38 @@ def test_a_message_is_shown_to_who_looks_elsewhere_and_nothing_in_it_is_run(
     assert shown.startswith("Claude Code has finished: 100 %H #{pid} #(touch ")
     assert not mark.exists()
     assert desk.screen(pane).strip() == "", "nothing is written into the agent's pane"
+    eventually(lambda: channels(desk) == [["tmux_message"]])
+
+
+def channels(desk: Desk) -> list[list[str]]:
+    with client.Connection(names.socket_path(desk.environ), 10.0) as connection:
+        rows = connection.request("notification.list")["notifications"]
+    return [row["channels"] for row in rows]
+
+
+def test_a_message_freezes_panes_no_longer_than_tmuxs_own(desk: Desk, pane: str, person: Attached) -> None:
+    configure(desk, "tmux_message = true")
+    turn(desk, pane)
+    eventually(lambda: "finished" in person.screen())
+    desk.type("shop", "still drawn")
+    eventually(lambda: "still drawn" in person.screen(), 3.0)  # 0.75 s by default
+
+
+@pytest.mark.parametrize("nobody", ["zero", "sidebar"])
+def test_what_did_not_arrive_is_not_said_to_have(desk: Desk, pane: str, nobody: str) -> None:
+    """With display-time 0 a message would freeze the panes until a key is pressed; there is no sidebar."""
+    configure(desk, "tmux_message = true", 'terminal = "bell"', 'command = ["true"]')
+    desk.tmux("set-option", "-g", "display-time", "0" if nobody == "zero" else "750")
+    with contextlib.ExitStack() as stack:
+        if nobody == "zero":
+            person = stack.enter_context(Attached(desk, "shop"))
+            eventually(lambda: "0" in desk.tmux("list-clients", "-F", "#{client_control_mode}").split())
+        turn(desk, pane)
+        eventually(lambda: channels(desk) == [["command"]])
+        if nobody == "zero":
+            desk.type("shop", "still drawn")
+            eventually(lambda: "still drawn" in person.screen())
+        assert channels(desk) == [["command"]]
 
 
 def test_a_pane_knows_how_many_of_it_are_unread(desk: Desk, pane: str) -> None:

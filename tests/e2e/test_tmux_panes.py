@@ -199,6 +199,94 @@ def test_what_a_person_looks_at_is_selected_and_read(watched: Watched) -> None:
     eventually(lambda: not watched.surface("%0")["visible"])
 
 
+def people_only(desk: Desk) -> bool:
+    """Return whether people are attached, and our own client is not."""
+    return set(desk.tmux("list-clients", "-F", "#{client_control_mode}").split()) == {"0"}
+
+
+def test_what_is_meant_for_the_person_comes_to_the_person(watched: Watched) -> None:
+    """From a session that nobody looks at, in which our client is until the person comes."""
+    desk = watched.desk
+    desk.tmux("set-option", "-g", "display-time", "10000")
+    own = desk.tmux("list-clients", "-F", "#{client_session}")
+    theirs, pane = ("two", "%0") if own == "one" else ("one", "%2")
+    with Attached(desk, theirs) as person:
+        eventually(lambda: "0" in desk.tmux("list-clients", "-F", "#{client_control_mode}").split())
+        eventually(lambda: people_only(desk))
+        desk.tmux("respawn-pane", "-k", "-t", pane, "tmux display-message 'for you'; exec cat")
+        eventually(lambda: "for you" in person.screen())
+    eventually(lambda: desk.tmux("list-clients", "-F", "#{client_control_mode}") == "1")
+
+
+def settled(watched: Watched) -> None:
+    """Wait until our client has left a person alone, and what is listed of that has come."""
+    eventually(lambda: people_only(watched.desk))
+    for title in ("settling", "settled"):
+        watched.desk.tmux("select-pane", "-t", "%2", "-T", title)
+        watched.report("%0")
+        eventually(lambda title=title: watched.surface("%2")["title"] == title)  # type: ignore[misc]
+
+
+def test_with_a_person_attached_rows_follow_the_reports_of_shells(watched: Watched) -> None:
+    with Attached(watched.desk, "one"):
+        settled(watched)
+        for method, params in (
+            ("surface.report_shell", {"state": "prompt"}),
+            ("surface.report_cwd", {"cwd": "/"}),
+            ("surface.report_state", {"state": "running"}),
+            ("surface.report_git", {"branch": "main"}),
+        ):
+            watched.desk.tmux("select-pane", "-t", "%2", "-T", method)
+            watched.ask(method, env=watched.environ("%0"), **params)
+            eventually(lambda method=method: watched.surface("%2")["title"] == method)  # type: ignore[misc]
+
+
+def test_with_a_person_attached_rows_follow_what_is_done_here(watched: Watched) -> None:
+    desk = watched.desk
+    with Attached(desk, "one"):
+        settled(watched)
+        new = desk.tmux("split-window", "-d", "-P", "-F", "#{pane_id}", "-t", "%0", "cat")
+        watched.ctl("%0", "send", "x")
+        eventually(lambda: new in watched.surfaces())
+
+
+def test_with_a_person_attached_panes_that_end_go_at_once(watched: Watched) -> None:
+    desk = watched.desk
+    with Attached(desk, "one"):
+        settled(watched)
+        desk.tmux("kill-pane", "-t", "%1")  # not the active one
+        eventually(lambda: "%1" not in watched.surfaces())
+        desk.tmux("kill-session", "-t", "two")
+        eventually(lambda: list(watched.surfaces()) == ["%0"])
+
+
+def test_a_pane_that_is_found_gone_goes_from_the_rows(watched: Watched) -> None:
+    """Its process ignores that the pane has gone, so that nothing else tells."""
+    desk, number = watched.desk, watched.surface("%1")["id"]
+    with Attached(desk, "one"):
+        desk.tmux("respawn-pane", "-k", "-t", "%1", "trap '' HUP; echo ready; exec sleep 100")
+        desk.sees("%1", "ready")
+        settled(watched)
+        process = int(desk.tmux("display-message", "-p", "-t", "%1", "#{pane_pid}"))
+        desk.tmux("kill-pane", "-t", "%1")
+        try:
+            assert watched.ctl("%0", "--surface", str(number), "read-screen", status=1)
+            eventually(lambda: "%1" not in watched.surfaces())
+        finally:
+            os.kill(process, signal.SIGKILL)
+
+
+def test_a_directory_by_the_name_its_shell_has_for_it_stays(watched: Watched, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to("/")
+    watched.desk.tmux("respawn-pane", "-k", "-t", "%2", "-c", "/", "cat")
+    eventually(lambda: watched.surface("%2")["cwd"] == "/")
+    watched.ask("surface.report_cwd", cwd=str(link), env=watched.environ("%2"))
+    watched.desk.tmux("select-pane", "-t", "%2", "-T", "listed")
+    eventually(lambda: watched.surface("%2")["title"] == "listed")
+    assert watched.surface("%2")["cwd"] == str(link)
+
+
 def test_the_client_moves_where_it_is_felt_least(watched: Watched) -> None:
     def sessions() -> list[str]:
         form = "#{client_control_mode} #{client_session}"
@@ -262,6 +350,9 @@ def test_an_agent_drives_panes(watched: Watched) -> None:
 
 
 def test_workspaces_are_sessions(watched: Watched) -> None:
+    def current() -> str:
+        return str(watched.ask("workspace.current")["workspace"]["title"])
+
     with Attached(watched.desk, "one"):
         eventually(lambda: watched.surface("%0")["visible"])
         made = watched.ctl("%0", "new-workspace", "--title", "a #{pid};")
@@ -269,8 +360,20 @@ def test_workspaces_are_sessions(watched: Watched) -> None:
         assert [row["title"] for row in rows if row["id"] == made["workspace_id"]] == ["a #{pid};"]
         person = "#{client_control_mode} #{client_session}"
         assert "0 one" in watched.desk.tmux("list-clients", "-F", person)
+        assert current() == "one"
+        assert "find client" in watched.ctl(
+            "%0", "select-workspace", str(made["workspace_id"]), "--client", "/dev/pts/nope", status=1
+        )
+        assert current() == "one"
         watched.ctl("%0", "select-workspace", str(made["workspace_id"]))
         eventually(lambda: "0 a #{pid};" in watched.desk.tmux("list-clients", "-F", person))
+        assert current() == "a #{pid};"
+        watched.ctl("%0", "new-workspace", "--title", "shown", "--select")
+        eventually(lambda: "0 shown" in watched.desk.tmux("list-clients", "-F", person))
+        assert current() == "shown"
+    eventually(lambda: "0" not in watched.desk.tmux("list-clients", "-F", "#{client_control_mode}").split())
+    watched.ctl("%0", "new-workspace", "--title", "unseen", "--select")
+    assert current() == "shown", "there is no client to show it on"
     other = watched.surface("%2")["workspace_id"]
     assert watched.ctl("%0", "last-pane", "--workspace", str(other), status=1)
 

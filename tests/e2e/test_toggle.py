@@ -41,6 +41,11 @@ def sessions(desk: Desk) -> str:
     return desk.tmux("list-sessions", "-F", "#{session_name}")
 
 
+def people(desk: Desk) -> bool:
+    """Return whether somebody is attached; the broker's own client is nobody."""
+    return "0" in desk.tmux("list-clients", "-F", "#{client_control_mode}").split()
+
+
 @pytest.fixture
 def shop(desk: Desk) -> Desk:
     """A session "shop" with two panes side by side and one below."""
@@ -53,7 +58,7 @@ def shop(desk: Desk) -> Desk:
 @pytest.fixture
 def person(shop: Desk) -> Iterator[Attached]:
     with Attached(shop, "shop") as attached:
-        eventually(lambda: shop.tmux("list-clients"))
+        eventually(lambda: people(shop))
         yield attached
 
 
@@ -177,7 +182,7 @@ def test_key_table_and_width_are_options_and_fish_may_be_the_shell(
         desk.tmux("set-option", "-g", f"@seance-{name}", value)
     desk.tmux("run-shell", str(SCRIPT))
     with Attached(desk, "shop") as person:
-        eventually(lambda: desk.tmux("list-clients"))
+        eventually(lambda: people(desk))
         person.type("\x1bs")
         pane = sidebar(desk, "shop")
         desk.sees(pane, "SÉANCE")
@@ -192,7 +197,7 @@ def test_a_window_too_narrow_is_told_and_nothing_else(desk: Desk) -> None:
     desk.tmux("resize-window", "-t", "shop", "-x", "2")
     desk.tmux("run-shell", str(SCRIPT))
     with Attached(desk, "shop") as person:
-        eventually(lambda: desk.tmux("list-clients"))
+        eventually(lambda: people(desk))
         person.type(PREFIX + "S")
         eventually(lambda: "Séance Tools: " in person.screen(), 3.0, person.screen())
         assert len(panes(desk, "shop")) == 1

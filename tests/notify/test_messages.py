@@ -50,13 +50,14 @@ def test_sequences() -> None:
 
 
 def test_tmux_shows_a_message_to_those_who_look_elsewhere() -> None:
-    clients = "\x1f".join(("/dev/pts/1", "%1", "0")) + "\n"
-    clients += "/dev/pts/2\\037%2\\0370\n"  # how tmux 3.3 prints the separator in some locales
-    clients += "\x1f".join(("/dev/pts/3", "%3", "1")) + "\n"
-    clients += "\x1f".join(("", "%3", "0")) + "\nnonsense\n"
+    clients = "\x1f".join(("/dev/pts/1", "%1", "0", "750")) + "\n"
+    clients += "/dev/pts/2\\037%2\\0370\\037750\n"  # how tmux 3.3 prints the separator in some locales
+    clients += "\x1f".join(("/dev/pts/3", "%3", "1", "750")) + "\n"
+    clients += "\x1f".join(("/dev/pts/4", "%4", "0", "0")) + "\n"  # it would stand until a key is pressed
+    clients += "\x1f".join(("", "%3", "0", "750")) + "\nnonsense\n"
     shown = Message(7, "-x #(id)", "100 %H")
     assert tmux.message_commands(shown, clients, "%1") == [
-        ["display-message", "-c", "/dev/pts/2", "-d", "5000", "--", "-x ##(id): 100 %%H"]
+        ["display-message", "-c", "/dev/pts/2", "--", "-x ##(id): 100 %%H"]
     ]
     assert len(tmux.message_commands(shown, clients, "")) == 2
 

@@ -47,7 +47,7 @@ def server(*sessions: tuple[Any, ...], **more: Any) -> Server:
     [
         (server(("$0", 0, 5)), "$0"),
         (server(("$0", 0, 5), ("$1", 0, 9)), "$0"),
-        (server(("$0", 1, 5), ("$1", 0, 9)), "$1"),
+        (server(("$0", 1, 5), ("$1", 0, 9)), None),  # a person is there
         (server(("$0", 1, 5)), None),
         (server(("$0", 0, 5), focus_events=True), None),
         (server(("$0", 0, 5, False)), None),
@@ -65,6 +65,7 @@ def test_when_it_may_not_stay() -> None:
     two = server(("$0", 0, 9), ("$1", 0, 5))
     assert two.fits("$0")  # used last, but by itself
     assert not server(("$0", 1, 9), ("$1", 0, 5)).fits("$0")
+    assert not server(("$0", 1, 9), ("$1", 0, 5)).fits("$1")
     assert not server(("$0", 0, 5), focus_events=True).fits("$0")
     assert not server(("$0", 0, 5, False)).fits("$0")
     assert not server(("$0", 0, 5), exit_unattached=True).fits("$0")
@@ -89,6 +90,7 @@ def test_its_own_client_does_not_count() -> None:
         ("%subscription-changed options $0 - - - : 1", True, True),
         ("%client-detached /dev/pts/2", True, True),
         ("%paste-buffer-changed buffer0", False, False),
+        ("%client-session-changed /dev/pts/2 $0 one", True, True),
         ("%exit", False, False),
     ],
 )
@@ -164,6 +166,27 @@ def test_a_listener_counts_nowhere(tmux: conftest.Server) -> None:
         assert "(attached)" not in tmux("list-sessions")
         tmux("rename-session", "-t", "one", "two")
         await soon(lambda: has(heard, "%session-renamed"))
+
+    listening(tmux, None, work)
+
+
+def test_a_listener_is_told_who_leaves_and_what_is_active(
+    tmux: conftest.Server, environ: dict[str, str]
+) -> None:
+    tmux("new-session", "-d", "-s", "one", "-x", "80", "-y", "24", "cat")
+
+    async def work(client: Client, heard: list[str]) -> None:
+        await client.heard_of.wait()
+        with Person(tmux, environ, "attach", "-t", "one"):
+            await soon(tmux.clients)
+            for name, command in (
+                ("%window-pane-changed", ("split-window", "cat")),
+                ("%session-window-changed", ("new-window", "cat")),
+                ("%sessions-changed", ("new-session", "-d", "cat")),
+            ):
+                tmux(*command)
+                await soon(lambda name=name: has(heard, name))  # type: ignore[misc]
+        await soon(lambda: has(heard, "%client-detached"))
 
     listening(tmux, None, work)
 

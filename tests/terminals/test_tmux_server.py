@@ -112,6 +112,50 @@ def test_directories_and_titles_that_look_like_formats(tmux: Server, tmp_path: P
     assert not list(tmp_path.rglob("pwned"))
 
 
+def test_a_split_is_where_its_pane_is_not_the_active_one(tmux: Server, tmp_path: Path) -> None:
+    odd = tmp_path / "a #{pane_id}\n;#(touch pwned)"
+    odd.mkdir()
+    tmux("new-session", "-d", "-x", "100", "-y", "40", "-c", str(odd).replace("#", "##"), "cat")
+    tmux("split-window", "-c", "/", "cat")
+    tmux("new-window", "-c", "/usr", "cat")
+    made = asyncio.run(tmux_server.split(tmux.place("%0"), "right", "exec cat"))
+    listing = asyncio.run(tmux_server.list_panes(tmux.place("%0")))
+    assert listing
+    assert {row["place"]: row["cwd"] for row in listing.panes}[made] == str(odd).replace("\n", " ")
+    assert not list(tmp_path.rglob("pwned"))
+
+
+def zoomed(tmux: Server) -> str:
+    form = "#{window_zoomed_flag} #{P:#{?pane_active,#{pane_id},}}"
+    return tmux("display-message", "-p", "-t", "%0", form)
+
+
+def test_a_zoom_stays_whatever_is_done_to_other_panes(tmux: Server) -> None:
+    tmux("new-session", "-d", "-x", "100", "-y", "40", "cat")
+    tmux("split-window", "-d", "-t", "%0", "cat")
+    place, other = tmux.place("%0"), tmux.place("%1")
+    for pane in (place, other):
+        one = asyncio.run(tmux_server.split(pane, "right", "cat"))
+        assert zoomed(tmux) == "0 %0", "what was not zoomed is not zoomed"
+        asyncio.run(tmux_server.close(one))
+    tmux("resize-pane", "-Z", "-t", "%0")
+    made = [asyncio.run(tmux_server.split(pane, "right", "cat")) for pane in (place, other)]
+    assert zoomed(tmux) == "1 %0"
+    for index in (3, 0, 2):
+        for pane in (place, other):
+            asyncio.run(tmux_server.move(pane, asyncio.run(tmux_server.window_panes(pane)), index))
+            assert zoomed(tmux) == "1 %0"
+    asyncio.run(tmux_server.close(other))
+    assert zoomed(tmux) == "1 %0"
+    for pane in made:
+        asyncio.run(tmux_server.close(pane))
+    assert tmux("list-panes", "-F", "#{pane_id}") == "%0"
+    one = asyncio.run(tmux_server.split(place, "right", "cat"))
+    tmux("resize-pane", "-Z", "-t", one.rpartition(":")[2])
+    asyncio.run(tmux_server.close(one))
+    assert zoomed(tmux) == "0 %0"
+
+
 def test_a_split_takes_nobodys_focus(tmux: Server) -> None:
     tmux("new-session", "-d", "-x", "100", "-y", "40", "cat")
     place = tmux.place("%0")
@@ -152,6 +196,35 @@ def test_panes_change_places_and_the_layout_stays(tmux: Server, start: int, inde
     assert tmux("list-panes", "-F", "#{pane_top}") == layout
 
 
+@pytest.mark.parametrize("moved", ["%0", "%2", "%3"])
+@pytest.mark.parametrize("index", range(4))
+def test_who_is_active_and_was_before_stays_so_when_panes_move(tmux: Server, moved: str, index: int) -> None:
+    def state() -> str:
+        active, last = "#{P:#{?pane_active,#{pane_id},}}", "#{P:#{?pane_last,#{pane_id},}}"
+        return tmux("display-message", "-p", f"{active} {last}")
+
+    tmux("new-session", "-d", "-x", "100", "-y", "40", "cat")
+    for _ in range(3):
+        tmux("split-window", "-d", "-t", "%0", "cat")
+        tmux("select-layout", "even-vertical")
+    for pane in ("%2", "%0"):
+        tmux("select-pane", "-t", pane)
+    assert state() == "%0 %2"
+    place = tmux.place(moved)
+    asyncio.run(tmux_server.move(place, asyncio.run(tmux_server.window_panes(place)), index))
+    assert tmux("list-panes", "-F", "#{pane_id}").splitlines().index(moved) == index
+    assert state() == "%0 %2"
+
+
+def test_a_client_that_is_not_there_changes_nothing(tmux: Server) -> None:
+    tmux("new-session", "-d", "-x", "80", "-y", "24", "cat")
+    tmux("split-window", "cat")
+    tmux("new-window", "cat")
+    with pytest.raises(Refused, match="find client"):
+        asyncio.run(tmux_server.focus(tmux.place("%0"), "/dev/pts/nope"))
+    assert tmux("list-panes", "-a", "-F", "#{window_active}#{pane_active}").split() == ["00", "01", "11"]
+
+
 def test_the_last_pane_else_the_last_window(tmux: Server) -> None:
     tmux("new-session", "-d", "cat")
     tmux("split-window", "cat")
@@ -175,6 +248,7 @@ def test_the_last_pane_else_the_last_window(tmux: Server) -> None:
         tmux_server.last_pane,
         tmux_server.window_panes,
         lambda place: tmux_server.new_session(place, "x"),
+        lambda place: tmux_server.move(place, [place], 0),
     ],
 )
 @pytest.mark.parametrize("gone", ["pane", "server"])
@@ -207,7 +281,7 @@ def test_panes_of_grouped_sessions_belong_to_the_oldest(tmux: Server) -> None:
 
 def test_what_is_shown_and_what_is_hidden_by_a_zoom() -> None:
     def line(pane: str, *, chosen: str, zoomed: str, attached: str) -> str:
-        fields = ("7", pane, "$0", "1", "1", chosen, zoomed, attached, "9", "w", "s", "t", "/")
+        fields = ("7", pane, "99", "$0", "1", "1", chosen, zoomed, attached, "9", "w", "s", "t", "/")
         return tmux_server.SEPARATOR.join(fields)
 
     prefix = "tmux:/s,7,1:"

@@ -1,7 +1,8 @@
 """Every benchmark in one run: `python -m tests.bench [--scale PART] [--write] [NAME...]`.
 
-The programs are installed from a wheel first. Figures are printed as a table and written as JSON to
-build/bench.json; with --write also into docs/performance.md.
+The programs are installed from a copy first. Figures are printed as a table and written as JSON to
+build/bench.json; with --write also into docs/performance.md. Where only some are named, those of the others
+are kept from before.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ import sys
 import tempfile
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import click
 
 from seance_tools import __version__
-from tests.bench.figures import ROOT, Figure, Stand
+from tests.bench.figures import ROOT, Figure, Goal, Stand
 
 NAMES = ("hook", "prompt", "commands", "broker", "spool", "latency", "footprint", "start")
 BEGIN, END = "<!-- figures: make bench -->\n", "<!-- end of figures -->\n"
@@ -72,6 +74,26 @@ def machine() -> str:
     )
 
 
+def merged(rows: list[dict[str, Any]], figures: list[Figure]) -> list[Figure]:
+    """Return the figures of an earlier run, those of the same groups replaced by these, in the old order."""
+    new = {figure.group: [other for other in figures if other.group == figure.group] for figure in figures}
+    old = [
+        Figure(
+            row["group"],
+            row["what"],
+            tuple(row["values"]),
+            row["unit"],
+            Goal(*row["goal"]) if row["goal"] else None,
+            row["beside"],
+            row["of"],
+        )
+        for row in rows
+    ]
+    groups = dict.fromkeys(figure.group for figure in (*old, *figures))
+    kept = {group: [figure for figure in old if figure.group == group] for group in groups}
+    return [figure for group in groups for figure in new.get(group, kept[group])]
+
+
 @click.command()
 @click.option(
     "--scale", default=1.0, help="Part of the runs and seconds to spend; 1 is the documented figure."
@@ -86,10 +108,12 @@ def main(scale: float, wanted: tuple[str, ...], *, write: bool) -> None:
         for name in wanted or NAMES:
             click.echo(f"{name} …", err=True)
             figures += importlib.import_module(f"tests.bench.{name}").measure(stand, scale)
-    text = f"{machine()}\n\n{table(figures)}"
-    click.echo(text)
     output = ROOT / "build" / "bench.json"
     output.parent.mkdir(exist_ok=True)
+    if wanted and output.exists():
+        figures = merged(json.loads(output.read_text()), figures)
+    text = f"{machine()}\n\n{table(figures)}"
+    click.echo(text)
     rows = [{**figure._asdict(), "value": figure.value, "machine": machine()} for figure in figures]
     output.write_text(json.dumps(rows, indent=1))
     if write:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from pathlib import Path
 
 from seance_tools import names
@@ -43,8 +44,14 @@ def measure(stand: Stand, scale: float) -> list[Figure]:
             commands["nc, a ping"] = Command((nc, "-U", "-N", socket), PING)
         if socat := shutil.which("socat"):
             commands["socat, a ping"] = Command((socat, "-", f"UNIX-CONNECT:{socket}"), PING)
+        server = (shutil.which("tmux") or "tmux", "-f", "/dev/null", "-S", str(home / "tmux"))
+        if shutil.which("tmux"):
+            subprocess.run([*server, "new-session", "-d", "sleep 1000"], env=environ, check=True)
+            commands["tmux set-option"] = Command((*server, "set-option", "-g", "@bench", "1"))
         commands = {name: command for name, command in commands.items() if works(command, environ, home)}
         times = interleaved(commands, max(int(40 * scale), 5), environ, home)
+        if shutil.which("tmux"):
+            subprocess.run([*server, "kill-server"], env=environ, check=True)
     found = [
         Figure("command lines", name, values, "ms") for name, values in times.items() if "seance" not in name
     ]
@@ -59,8 +66,6 @@ def measure(stand: Stand, scale: float) -> list[Figure]:
 
 def works(command: Command, environ: dict[str, str], home: Path) -> bool:
     """Return whether a command can be timed here; peers differ from system to system in their options."""
-    import subprocess
-
     done = subprocess.run(
         command.argv, input=command.stdin, env=environ, cwd=home, capture_output=True, check=False, timeout=20
     )

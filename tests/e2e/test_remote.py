@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from seance_tools import client, names
+from tests.conftest import stop_stray_broker
 from tests.e2e.desk import ROOT
 from tests.support import eventually, sealed_environment
 
@@ -137,6 +138,7 @@ def test_over_ssh_an_agents_hooks_reach_the_broker_here(
     finally:
         tunnel.terminate()
         tunnel.wait(10)
+        stop_stray_broker(forwarded)  # the hook without a tunnel has started one
 
 
 CONTAINER = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--uts", "--net")

@@ -267,18 +267,15 @@ async def status(top: str, seconds: float = STATUS_SECONDS) -> Status | None:
 
     It takes no lock, and is ended with all it has started.
     """
+    starting = asyncio.ensure_future(_start(top))
     try:
-        process = await asyncio.create_subprocess_exec(
-            *_COMMAND,
-            cwd=top,
-            env=_environment(),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        process = await asyncio.shield(starting)
     except OSError:
         return None  # no git, or no such directory any more
+    except asyncio.CancelledError:  # itself it must not be: on Python 3.11 it may wait for ever then
+        with contextlib.suppress(OSError):
+            await _end(await starting)
+        raise
     assert process.stdout
     output = b""
     try:
@@ -292,6 +289,18 @@ async def status(top: str, seconds: float = STATUS_SECONDS) -> Status | None:
     finally:
         await _end(process)
     return parse_status(output)
+
+
+async def _start(top: str) -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        *_COMMAND,
+        cwd=top,
+        env=_environment(),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -234,6 +234,7 @@ def test_git_is_not_asked_elsewhere_nor_by_those_who_do_not_want_it(
         assert desk.asked == ["shop"]
         desk.core.configure(look_up({"git": {"network": True, "status": False}}))
         await desk.comes(lambda: desk.git() == ("main", "", None, None, None))
+        await desk.rests()  # no look is under way while what it would find is exchanged
         desk.core.configure(look_up({}))
         monkeypatch.undo()
         monkeypatch.setattr(git, "is_own", lambda *_: False)

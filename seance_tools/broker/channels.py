@@ -22,6 +22,7 @@ from seance_tools.delivery import Decision, Pace, admit, decide, due, release
 from seance_tools.notify import command, message, sound
 from seance_tools.notify import tmux as status_line
 from seance_tools.notify.desktop import Desktop, Unreachable
+from seance_tools.state.places import place_of
 from seance_tools.state.tables import Change, Row
 from seance_tools.wire import WireError, encode
 
@@ -227,13 +228,13 @@ class Channels:
 
     def _place(self, row: Row) -> str:
         """Return the place of a notification's pane if that is tmux's, else ""."""
-        surface = self._core.tables.get("surface", row["surface_id"] or 0) or {"place": ""}
-        return str(surface["place"]) if surface["place"].startswith("tmux:") else ""
+        place = place_of(self._core.tables, row["surface_id"])
+        return place if place.startswith("tmux:") else ""
 
     def _servers(self) -> dict[str, str]:
         """Return a place of each tmux server."""
         places = [row["place"] for row in self._core.tables.all("surface")]
-        return {place.rpartition(":")[0]: place for place in places if place.startswith("tmux:")}
+        return {terminals.server_of(place): place for place in places if place.startswith("tmux:")}
 
     def _host(self, row: Row) -> str:
         agent = self._core.tables.get("agent", row["session"] or "")
@@ -255,7 +256,7 @@ class Channels:
             servers: dict[str, dict[str, int]] = {}
             for place in {*counts, *self._flags}:
                 if counts.get(place, 0) != self._flags.get(place, 0):
-                    servers.setdefault(place.rpartition(":")[0], {})[place] = counts.get(place, 0)
+                    servers.setdefault(terminals.server_of(place), {})[place] = counts.get(place, 0)
             self._flags = counts
             for changes in servers.values():
                 panes = {place.rpartition(":")[2]: count for place, count in changes.items()}

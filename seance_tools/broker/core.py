@@ -10,10 +10,11 @@ import os
 import resource
 import time
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from seance_tools import liveness, names, terminals, wire
-from seance_tools.broker.pane_processes import PaneProcesses
+from seance_tools.broker.ends import Ends
 from seance_tools.events import Event, Feed
 from seance_tools.methods import Method, takes, validate
 from seance_tools.options import Options
@@ -27,7 +28,8 @@ log = logging.getLogger("seance-broker")
 RECOVER_SECONDS = 5.0
 LOOK_SECONDS = 5.0  # between looks at config.toml where inotify cannot be used
 ASK_SECONDS = 5.0  # between looks at processes that have no pidfd
-LIST_DELAY = 0.1  # panes that come and go together are listed once
+LIST_DELAY = 0.1  # panes that come and go together are listed once,
+LIST_PAUSE = 1.0  # and so long after the last list where a report is the only reason
 # What a pane's shell or agent reports by itself: something may have changed there of which nobody tells.
 FROM_PANES = frozenset(
     ("agent.hook", *(f"surface.report_{what}" for what in ("shell", "cwd", "state", "git")))
@@ -43,6 +45,7 @@ class Core:
         self.feed = Feed(boot_id)
         self.publish = publish
         self.listeners: set[Callable[[list[Change]], None]] = set()
+        self.waiters: set[object] = set()  # agent.wait that have no answer yet
         self.warnings: list[str] = []  # what is wrong with config.toml
         self.notes: list[str] = []  # what else the person should know
         self.spool: Row = {}  # what the intake tells of itself
@@ -57,8 +60,9 @@ class Core:
         self._expiry: asyncio.TimerHandle | None = None
         self._expires_at: float | None = None
         self._listing: dict[str, asyncio.TimerHandle] = {}
+        self._listed_at: dict[str, float] = {}  # by server, in the time of the loop
         self.askers: dict[str, terminals.Asker] = {}  # of tmux servers that have a control client
-        self._pane_processes = PaneProcesses(self.list_panes, self._has_room)
+        self.ends = Ends(self._has_room)
         self._listed_cwds: dict[str, dict[str, str]] = {}  # by server and place, as listed last
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -127,7 +131,7 @@ class Core:
         self.commit()
         for descriptor in self._watched.values():
             os.close(descriptor)
-        self._pane_processes.close()
+        self.ends.close()
         for handle in self._listing.values():
             handle.cancel()
         self.store.close()
@@ -154,8 +158,10 @@ class Core:
         if params.get("reporter_start_time") is not None:
             self._watch(params["reporter_pid"], params["reporter_start_time"])
         made = new and place is not None and self.tables.at_place("surface", place.surface) is not None
-        if place is not None and (made or method.name in FROM_PANES):
+        if made and place is not None:
             self.notice(place)
+        elif place is not None and method.name in FROM_PANES:
+            self.list_panes(place.surface, pause=LIST_PAUSE)
         return result
 
     def notice(self, place: Place) -> None:
@@ -258,7 +264,7 @@ class Core:
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
 
     def _has_room(self) -> bool:
-        """Return whether the process of a pane may take a descriptor: half of them are for what must be."""
+        """Return whether there is a descriptor for what need not be watched: the rest has half of them."""
         return self.descriptors + self.clients < self._most_descriptors() // 2
 
     @staticmethod
@@ -277,7 +283,7 @@ class Core:
     @property
     def descriptors(self) -> int:
         """How many descriptors processes take."""
-        return len(self._watched) + len(self._pane_processes)
+        return len(self._watched) + len(self.ends)
 
     def _process_ended(self, process: tuple[int, int | None]) -> None:
         descriptor = self._watched.pop(process)
@@ -307,17 +313,26 @@ class Core:
         self.commit()
         self._expire_by(dues.next_due(self.tables))
 
-    def list_panes(self, place: str) -> None:
-        """Have the terminal of a place list its panes soon, once for all who ask meanwhile."""
+    def list_panes(self, place: str, pause: float = 0.0) -> None:
+        """Have the terminal of a place list its panes soon, once for all who ask meanwhile.
+
+        pause: seconds since it last did that have to be over.
+        """
         server = terminals.server_of(place)
         if server == ":":
             return
-        if server not in self._listing:
-            loop = asyncio.get_running_loop()
-            self._listing[server] = loop.call_later(LIST_DELAY, self._list_now, server, place)
+        loop = asyncio.get_running_loop()
+        when = max(loop.time() + LIST_DELAY, self._listed_at.get(server, -pause) + pause)
+        waiting = self._listing.get(server)
+        if waiting and waiting.when() <= when:
+            return
+        if waiting:
+            waiting.cancel()
+        self._listing[server] = loop.call_at(when, self._list_now, server, place)
 
     def _list_now(self, server: str, place: str) -> None:
         del self._listing[server]
+        self._listed_at[server] = asyncio.get_running_loop().time()
         self.spawn(self.take_panes(place))
 
     async def take_panes(self, place: str) -> None:
@@ -334,7 +349,8 @@ class Core:
         take_panes(self.tables, *listed, time.time())
         pids = {pane["place"]: pane.get("pid") for pane in listed.panes}
         surfaces = (row["place"] for row in self.tables.all("surface"))
-        self._pane_processes.watch(listed.prefix, {pid for place in surfaces if (pid := pids.get(place))})
+        first = {(pid, None) for place in surfaces if (pid := pids.get(place))}
+        self.ends.watch(listed.prefix, first, partial(self.list_panes, listed.prefix))
         self.commit()
 
 

@@ -16,6 +16,7 @@ from seance_tools.agents import agent_named
 from seance_tools.broker.core import Core
 from seance_tools.lifecycle import Transcript, complete
 from seance_tools.state import sessions
+from seance_tools.state.places import place_of
 from seance_tools.state.tables import Change, Row
 from seance_tools.tails import Tails
 
@@ -109,7 +110,7 @@ class Evidence:
             return False
         if row.get("host"):
             return False  # on another machine
-        return bool(row["pid"] or row["transcript"] or _place(self._core, row))
+        return bool(row["pid"] or row["transcript"] or place_of(self._core.tables, row["surface_id"]))
 
     def _drop(self, key: str) -> None:
         if key in self._sessions:
@@ -248,19 +249,13 @@ class Evidence:
 
     async def _prompt_of(self, row: Row) -> str | None:
         """Return what a session's screen shows if that is its prompt, else None."""
-        agent, place = agent_named(row["agent"]), _place(self._core, row)
+        agent, place = agent_named(row["agent"]), place_of(self._core.tables, row["surface_id"])
         if not agent.prompt or not place:
             return None
         screen = await terminals.read_screen(place)
         if not screen or any(words in screen for words in agent.busy):
             return None
         return screen if re.search(agent.prompt, screen, re.M) else None
-
-
-def _place(core: Core, row: Row) -> str:
-    """Return the place of a session's pane, "" where that is not known."""
-    surface = None if row["surface_id"] is None else core.tables.get("surface", row["surface_id"])
-    return str(surface["place"]) if surface else ""
 
 
 def _is_stopped(pid: int, started: int | None) -> bool | None:

@@ -15,7 +15,7 @@ from seance_tools.broker.core import Core
 from seance_tools.state import notifications, surfaces, workspaces
 from seance_tools.state.places import Context, Place, caller_ids, focusable, locate_place, terminal_of
 from seance_tools.state.tables import Row
-from seance_tools.terminals import Refused
+from seance_tools.terminals import Gone, Refused
 from seance_tools.terminals import tmux_server as tmux
 from seance_tools.terminals.keys import read_key
 from seance_tools.text import clean
@@ -62,7 +62,7 @@ async def _answer(core: Core, work: Awaitable[Row], answer: Answer, place: str) 
         result = await work
     except Refused as error:
         core.list_panes(place)  # it may be gone
-        answer(WireError("not_found" if "is gone" in str(error) else "not_supported", str(error)))
+        answer(WireError("not_found" if isinstance(error, Gone) else "not_supported", str(error)))
     except WireError as error:
         answer(error)
     except BaseException:

@@ -7,12 +7,11 @@ time to listen: then no more, until something changes again or one of the server
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from seance_tools import liveness, names, ports, terminals
+from seance_tools import names, ports, terminals
 from seance_tools.broker.aside import Aside
 from seance_tools.broker.core import Core
 from seance_tools.state.places import ABROAD
@@ -106,7 +105,6 @@ class Ports:
         self._step = len(follow)  # the next of the looks that follow a change
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
-        self._ends: dict[tuple[int, int], int] = {}  # process: its pidfd
 
     def start(self) -> None:
         """Begin; what the last run had found is not known any more."""
@@ -131,7 +129,7 @@ class Ports:
 
     def _heard(self, changes: list[Change]) -> None:
         for kind, _, row, old in changes:
-            if kind == "agent" or (kind == "surface" and row and happened(row, old)):
+            if kind in ("agent", "surface") and row and happened(row, old):
                 self._changed()
                 return
             if kind == "config" and row and old and row["values"] != old["values"]:
@@ -214,24 +212,6 @@ class Ports:
 
     def _hear_ends(self, found: Collection[Server]) -> None:
         """Look again when one of these ends; those of before are let go of."""
-        loop = asyncio.get_running_loop()
         wanted = {(server.pid, server.start_time) for server in list(found)[:WATCHED]}
-        for process in set(self._ends) - wanted:
-            loop.remove_reader(self._ends[process])
-            os.close(self._ends.pop(process))
-        for process in wanted - set(self._ends):
-            try:
-                descriptor = liveness.open_process(*process)
-            except OSError:
-                continue  # none to spare: it is seen at the next look
-            if descriptor is None:
-                self._changed()
-                continue
-            self._ends[process] = descriptor
-            loop.add_reader(descriptor, self._ended, process)
-
-    def _ended(self, process: tuple[int, int]) -> None:
-        descriptor = self._ends.pop(process)
-        asyncio.get_running_loop().remove_reader(descriptor)
-        os.close(descriptor)
-        self._changed()
+        if self.core.ends.watch("ports", wanted, self._changed):
+            self._changed()

@@ -8,6 +8,7 @@ seen at the next of these. Surfaces in one repository share one look at it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
@@ -23,7 +24,7 @@ from seance_tools.state.tables import Change
 
 LOOK_DELAY = 0.1  # what comes together is looked at once
 PAUSE_SECONDS = 0.5  # at least, between two `git status` in a repository,
-PAUSE_SHARE = 10  # and so many times as long as the last one took
+PAUSE_SHARE = 10  # and so many times as long as the last one took; so long between two looks at files, too
 STATUSES = 2  # of different repositories at a time
 WATCHED = 256  # git directories that are watched
 
@@ -63,6 +64,7 @@ class Repositories:
         self._due: set[int] = set()
         self._moved: set[int] = set()  # surfaces in another directory than when their branch was reported
         self._timer: asyncio.TimerHandle | None = None
+        self._not_before = 0.0  # in the time of the loop
         self._looking: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -107,7 +109,7 @@ class Repositories:
                     row.get("git_source") is None and old.get("git_source") == "report"
                 ):
                     self._look_soon([surface_id])
-            elif kind == "agent" and row and row["surface_id"] is not None:
+            elif kind == "agent" and row and row["surface_id"] is not None and happened(row, old):
                 self._look_soon([row["surface_id"]])
             elif kind == "config" and row and (old is None or row["values"] != old["values"]):
                 self._look_soon(self._of)
@@ -121,7 +123,8 @@ class Repositories:
     def _look_soon(self, surfaces: Iterable[int]) -> None:
         self._due.update(surfaces)
         if self._due and not self._timer and not self._looking:
-            self._timer = asyncio.get_running_loop().call_later(LOOK_DELAY, self._look)
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_at(max(loop.time() + LOOK_DELAY, self._not_before), self._look)
 
     def _look(self) -> None:
         self._timer = None
@@ -134,28 +137,37 @@ class Repositories:
 
     async def _look_at_due(self) -> None:
         due, self._due = self._due, set()
+        began = asyncio.get_running_loop().time()
+        of_agents = self._directories_of_agents()
         places: dict[str, list[int]] = {}
         for surface_id in due:
-            cwd = self._directory(surface_id)
+            cwd = self._directory(surface_id, of_agents)
             if cwd is not None:
                 places.setdefault(cwd, []).append(surface_id)
-        mounts, network = git.Mounts(), self.core.tables.options["git.network"]
-        for cwd, surfaces in places.items():
-            look = None
-            if cwd.startswith("/"):
-                try:
-                    work = partial(self._examine, cwd, mounts, network=network)
-                    look = await self._aside.run(mounts.point(cwd), work)
-                except (OSError, ValueError):  # it hangs, is gone, or is no path: nothing is known of it
-                    pass
-            for surface_id in surfaces:
-                if self._directory(surface_id) == cwd:
-                    self._enter(surface_id, look)
-            if look and look.repository.directory not in self._shared:
-                self._unwatch(look.repository.directory)
+        mounts = git.Mounts()
+        below: dict[str, list[str]] = {}  # by mount point
+        for cwd in places:
+            below.setdefault(mounts.point(cwd) if cwd.startswith("/") else "", []).append(cwd)
+        for point, directories in below.items():
+            looks = await self._look_below(point, directories, mounts)
+            of_agents = self._directories_of_agents()
+            for cwd in directories:
+                look = looks.get(cwd)
+                for surface_id in places[cwd]:
+                    if self._directory(surface_id, of_agents) == cwd:
+                        self._enter(surface_id, look)
+                if look and look.repository.directory not in self._shared:
+                    self._unwatch(look.repository.directory)
         self.core.commit()
+        ended = asyncio.get_running_loop().time()
+        self._not_before = ended + PAUSE_SHARE * (ended - began)
 
-    def _directory(self, surface_id: int) -> str | None:
+    def _directories_of_agents(self) -> dict[int, str]:
+        """Return the directories of agents on this machine, by their surfaces."""
+        rows = reversed(list(self.core.tables.all("agent")))  # of several, the first
+        return {row["surface_id"]: str(row["cwd"]) for row in rows if not row.get("host")}
+
+    def _directory(self, surface_id: int, of_agents: dict[int, str]) -> str | None:
         """Return the directory a surface is in, or its agent where only that is known; None: it is gone.
 
         It is "" for a surface of another machine.
@@ -167,9 +179,28 @@ class Repositories:
             return ""
         if row["cwd"]:
             return str(row["cwd"])
-        agents = self.core.tables.all("agent")
-        here = (agent for agent in agents if agent["surface_id"] == surface_id and not agent.get("host"))
-        return next((str(agent["cwd"]) for agent in here), "")
+        return of_agents.get(surface_id, "")
+
+    async def _look_below(self, point: str, directories: list[str], mounts: git.Mounts) -> dict[str, Look]:
+        """Return what is found in directories of one filesystem; nothing where that hangs."""
+        if not point:
+            return {}
+        network = self.core.tables.options["git.network"]
+        try:
+            return await self._aside.run(
+                point, partial(self._examine_all, directories, mounts, network=network)
+            )
+        except OSError:
+            return {}
+
+    def _examine_all(self, directories: list[str], mounts: git.Mounts, *, network: bool) -> dict[str, Look]:
+        found = {}
+        for cwd in directories:
+            with contextlib.suppress(OSError, ValueError):  # it is gone, or no path: nothing is known of it
+                look = self._examine(cwd, mounts, network=network)
+                if look:
+                    found[cwd] = look
+        return found
 
     def _examine(self, cwd: str, mounts: git.Mounts, *, network: bool) -> Look | None:
         """Find and read a directory's repository, and have it watched; in a thread, as it may hang."""

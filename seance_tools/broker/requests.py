@@ -54,7 +54,7 @@ def system_health(core: Core, params: Row, answer: Answer) -> Row | None:
         "uptime_seconds": round(time.time() - core.started, 3),
         "boot_id": core.feed.boot_id,
         "seq": core.feed.seq,
-        "counters": {**core.counters, "waiting": _waiting(core)},
+        "counters": {**core.counters, "waiting": len(core.waiters)},
         "rows": {kind: len(rows) for kind, rows in core.tables.rows.items()},
         "limits": dict(LIMITS),
         "store": {
@@ -65,11 +65,6 @@ def system_health(core: Core, params: Row, answer: Answer) -> Row | None:
         "spool": dict(core.spool),
         "warnings": warnings,
     }
-
-
-def _waiting(core: Core) -> int:
-    """Return how many agent.wait have no answer yet."""
-    return sum(isinstance(getattr(listener, "__self__", None), Waiter) for listener in core.listeners)
 
 
 def history_query(core: Core, params: Row, answer: Answer) -> Row | None:
@@ -117,6 +112,7 @@ class Waiter:
     def forget(self) -> None:
         """Listen no longer."""
         self.core.listeners.discard(self.changed)
+        self.core.waiters.discard(self)
         if self.timer:
             self.timer.cancel()
 
@@ -128,6 +124,7 @@ def agent_wait(core: Core, params: Row, answer: Answer) -> Row | None:
     if result:
         return result
     core.listeners.add(waiter.changed)
+    core.waiters.add(waiter)
     answer.on_abandon = waiter.forget
     if params["timeout"] is not None:
         loop = asyncio.get_running_loop()

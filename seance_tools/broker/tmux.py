@@ -13,13 +13,14 @@ import logging
 from seance_tools import terminals
 from seance_tools.broker.core import Core
 from seance_tools.state.panes import out_of_sight
+from seance_tools.state.places import place_of
 from seance_tools.state.tables import Change
 from seance_tools.terminals import control
 
 log = logging.getLogger("seance-broker")
 LINGER_SECONDS = 60.0  # a client stays so long after the last who had a use for it
 # Until a server that did not answer, or has sent the client away, is tried again: at first, and at most.
-RETRY_SECONDS, LONGEST_RETRY_SECONDS = 0.1, 5.0
+RETRY_SECONDS, LONGEST_RETRY_SECONDS = 0.1, 30.0
 SETTLE_SECONDS = 0.05  # after somebody came or went, before it is looked whether the client may stay
 
 
@@ -113,6 +114,14 @@ class Follower:
         self._moved.set()
 
 
+def _may_matter(change: Change) -> bool:
+    """Return whether a change may decide which servers are followed: few of the many do."""
+    if change.kind not in ("surface", "agent"):
+        return False
+    where = "place" if change.kind == "surface" else "surface_id"
+    return change.row is None or change.old is None or change.row[where] != change.old[where]
+
+
 class TmuxServers:
     """Follows the tmux servers that it is of use to follow."""
 
@@ -138,7 +147,7 @@ class TmuxServers:
             await follower.stop()
 
     def _changed(self, changes: list[Change]) -> None:
-        if any(change.kind in ("surface", "agent") for change in changes):
+        if any(_may_matter(change) for change in changes):
             self._review_soon()
 
     def _review_soon(self) -> None:
@@ -171,10 +180,9 @@ class TmuxServers:
     def _with_agents(self) -> set[str]:
         found = set()
         for agent in self._core.tables.all("agent"):
-            number = agent["surface_id"]
-            row = self._core.tables.get("surface", number) if number is not None else None
-            if row and row["place"].startswith("tmux:"):
-                found.add(terminals.server_of(row["place"]))
+            place = place_of(self._core.tables, agent["surface_id"])
+            if place.startswith("tmux:"):
+                found.add(terminals.server_of(place))
         return found
 
     def _drop(self, server: str) -> None:

@@ -192,6 +192,12 @@ def target(tables: Tables, context: Context) -> tuple[int, int | None]:
     return locate(tables, context)
 
 
+def place_of(tables: Tables, surface_id: int | None) -> str:
+    """Return the place of a surface, "" where that is not known."""
+    row = tables.get("surface", surface_id) if surface_id is not None else None
+    return str(row["place"]) if row else ""
+
+
 def terminal_of(row: Row) -> str:
     """Return which terminal a surface is in, as its place tells: tmux, kitty …; "" where none is known."""
     return str(row["place"]).partition(":")[0]

@@ -24,8 +24,12 @@ _FOUND_OUT = frozenset(UNKNOWN) | {"active", "visible", "zoomed", "title", "work
 
 
 def happened(row: Row, old: Row | None) -> bool:
-    """Return whether a change of a surface tells that something went on in it."""
-    return old is None or any(row[name] != old.get(name) for name in row if name not in _FOUND_OUT)
+    """Return whether a change of a surface, or of an agent's session, tells that something went on in it."""
+    if old is None:
+        return True
+    if "heard_at" in row:  # a session: time and what is seen of it change it too
+        return bool(row["heard_at"] != old.get("heard_at"))
+    return any(row[name] != old.get(name) for name in row if name not in _FOUND_OUT)
 
 
 def set_git(tables: Tables, surface_id: int, **git: object) -> None:

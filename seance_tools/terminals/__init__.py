@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from typing import NamedTuple
 
 from seance_tools import names
@@ -15,12 +16,13 @@ from seance_tools.state.places import ABROAD, Place
 from seance_tools.terminals import others
 from seance_tools.terminals import tmux_server as _tmux
 from seance_tools.terminals.panes import Listing, Screen
-from seance_tools.terminals.run import Refused
+from seance_tools.terminals.run import Gone, Refused
 from seance_tools.terminals.tmux_server import Asker, server_of, server_prefix
 
 __all__ = [
     "TERMINALS",
     "Asker",
+    "Gone",
     "Listing",
     "Refused",
     "Screen",
@@ -80,7 +82,12 @@ def elsewhere(environ: Mapping[str, str]) -> str:
     Process ids, terminals and sockets of another machine, or of a container, mean nothing here.
     """
     host = environ.get("SEANCE_HOST", "")
-    return "" if not host or host in (os.uname().nodename, names.host(os.environ)) else host
+    return "" if not host or host in _own_names() else host
+
+
+@cache
+def _own_names() -> frozenset[str]:
+    return frozenset((os.uname().nodename, names.host(os.environ)))
 
 
 def _abroad(host: str, environ: Mapping[str, str], tty: str | None, tty_session: int | None) -> Place | None:

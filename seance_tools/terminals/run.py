@@ -15,6 +15,10 @@ class Refused(Exception):
     """A terminal did not do what it was told to; the text says why, in a line."""
 
 
+class Gone(Refused):
+    """What it was told to do something with is not there any more."""
+
+
 def environment(**more: str) -> dict[str, str]:
     """Return the environment for a terminal's program: the broker's own, without the pane it came from."""
     return {**{name: value for name, value in os.environ.items() if name not in _OWN}, **more}

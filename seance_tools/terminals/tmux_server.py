@@ -17,7 +17,7 @@ from seance_tools.liveness import start_time
 from seance_tools.state.places import Place
 from seance_tools.terminals.keys import Key
 from seance_tools.terminals.panes import Listing, Pane, Screen, last_lines
-from seance_tools.terminals.run import Refused, run
+from seance_tools.terminals.run import Gone, Refused, run
 
 
 class Asker(Protocol):
@@ -111,7 +111,7 @@ async def facts(place: str, *formats: str) -> list[str]:
     found = (await command(place, "display-message", "-p", "-t", pane, form)).removesuffix("\n")
     words = found.split(" ", 2 + len(formats))
     if words[:3] != [pid, pane, "0"]:
-        raise Refused("the pane is gone")
+        raise Gone("the pane is gone")
     return words[3:]
 
 
@@ -291,7 +291,7 @@ async def read_screen(place: str, lines: int | None = None) -> Screen:
     head, _, text = output.partition("\n")
     found = head.split()
     if found[:2] != [pid, pane] or len(found) != 6:
-        raise Refused("the pane is gone")
+        raise Gone("the pane is gone")
     row, column, height, width = map(int, found[2:])
     return Screen(last_lines(text, lines or height), row, column, height, width)
 
@@ -303,10 +303,10 @@ async def last_pane(place: str) -> str:
     """
     _, pid, name = _parts(place)
     if (await command(place, "display-message", "-p", "-t", name, "#{pid}")).strip() != pid:
-        raise Refused("the session is gone")
+        raise Gone("the session is gone")
     session = (await command(place, "display-message", "-p", "-t", name, "#{session_id}")).strip()
     if not session:
-        raise Refused("the session is gone")
+        raise Gone("the session is gone")
     try:
         await command(place, "last-pane", "-t", f"{session}:")
     except Refused:

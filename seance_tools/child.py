@@ -62,11 +62,16 @@ def comes_from(pid: int) -> bool:
     current = os.getpid()
     while current > 1 and current != pid:
         try:
-            with open(f"/proc/{current}/stat", "rb", buffering=0) as file:
-                current = int(file.read().rpartition(b")")[2].split()[1])
+            current = int(stat_fields(current)[1])
         except (OSError, ValueError, IndexError):
             return False
     return current == pid
+
+
+def stat_fields(pid: int) -> list[bytes]:
+    """Return the fields of /proc/PID/stat behind the name, the state first (proc(5)). Raises OSError."""
+    with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+        return file.read(4096).rpartition(b") ")[2].split()
 
 
 def original_environment() -> dict[str, str]:

@@ -36,13 +36,6 @@ _OPERATIONS = (
     ("REVERT_HEAD", "revert"),
     ("BISECT_LOG", "bisect"),
 )
-# Types of filesystems that another machine may keep waiting; those that begin with "fuse." may too.
-NETWORK_TYPES = frozenset(
-    (
-        *("9p", "afs", "autofs", "ceph", "cifs", "coda", "davfs", "fuse", "gfs2", "glusterfs", "lustre"),
-        *("ncpfs", "nfs", "nfs4", "ocfs2", "smb3", "smbfs", "virtiofs"),
-    )
-)
 _COMMAND = (
     *("git", "--no-optional-locks"),
     *("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}"),
@@ -204,34 +197,6 @@ def is_own(repository: Repository) -> bool:
     with contextlib.suppress(OSError):
         return all(os.lstat(place).st_uid == os.geteuid() for place in places)
     return False
-
-
-class Mounts:
-    """The mounted filesystems (proc(5), mountinfo) of the moment it is made; asking it touches none."""
-
-    def __init__(self, text: str | None = None) -> None:
-        if text is None:
-            with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-                text = file.read()
-        self._types: dict[str, str] = {}
-        for line in text.splitlines():
-            left, _, right = line.partition(" - ")
-            point = left.split(" ")[4]
-            if "\\" in point:  # space, tab, newline, backslash
-                point = re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), point)
-            self._types[point] = right.partition(" ")[0]
-
-    def point(self, path: str) -> str:
-        """Return where the filesystem of a path is mounted, as its text tells: links are not followed."""
-        path = os.path.normpath(path)
-        while path not in self._types and path not in ("/", ""):
-            path = os.path.dirname(path)
-        return path
-
-    def is_network(self, path: str) -> bool:
-        """Return whether a path is on a filesystem that another machine, or program, may keep waiting."""
-        kind = self._types.get(self.point(path), "")
-        return kind in NETWORK_TYPES or kind.startswith("fuse.")
 
 
 def parse_status(output: bytes) -> Status | None:

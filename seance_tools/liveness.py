@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
 
-from seance_tools.child import open_pidfd
+from seance_tools.child import open_pidfd, stat_fields
 
 _GENERATIONS = 64  # of ancestors that are looked at
 _COMMAND_BYTES = 4096
@@ -14,22 +15,48 @@ _INTERPRETERS = ("node", "bun", "deno", "python", "ruby", "perl", "sh", "bash", 
 _SUFFIXES = (".js", ".mjs", ".cjs", ".py", ".sh")
 
 
+class Stat(NamedTuple):
+    """What /proc/PID/stat tells of a process (proc(5)).
+
+    state: a letter. session: id of its leader. terminal: device number, 0 for none. start_time: in clock
+    ticks since boot.
+    """
+
+    state: str
+    parent: int
+    session: int
+    terminal: int
+    start_time: int
+
+
+def stat_of(pid: int) -> Stat | None:
+    """Return what is told of a process; None if it has ended, waited for or not. Raises OSError."""
+    try:
+        fields = stat_fields(pid)
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    if fields[0] in (b"Z", b"X"):
+        return None
+    parent, session, terminal, started = (int(fields[number]) for number in (1, 3, 4, 19))
+    return Stat(fields[0].decode(), parent, session, terminal, started)
+
+
 def start_time(pid: int) -> int | None:
-    """Return when a process started, in clock ticks since boot (proc(5), stat field 22); None if it is gone.
+    """Return when a process started, in clock ticks since boot; None if it is gone. Raises OSError.
 
     Together with the process id it names a process for good; ids alone are used again.
     """
-    return _parent_and_start(pid)[1]
+    found = stat_of(pid)
+    return found.start_time if found else None
 
 
-def _parent_and_start(pid: int) -> tuple[int, int | None]:
+def parent_of(pid: int) -> int:
+    """Return the id of a process's parent, 0 where it is gone or not for us to see."""
     try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            stat = file.read()
-    except (FileNotFoundError, ProcessLookupError):
-        return 0, None
-    fields = stat[stat.rindex(b")") + 2 :].split()
-    return (0, None) if fields[0] in (b"Z", b"X") else (int(fields[1]), int(fields[19]))
+        found = stat_of(pid)
+    except OSError:
+        return 0
+    return found.parent if found else 0
 
 
 def find_agent(
@@ -44,7 +71,7 @@ def find_agent(
     before: int | None = None
     seen: set[int] = set()
     for pid, started in processes:
-        found = _parent_and_start(pid)[1]
+        found = start_time(pid)
         # One without a start time is an ancestor of the one before: a younger one only has its id.
         same = found is not None and (found == started or (started is None and found <= (before or found)))
         before = started
@@ -65,7 +92,8 @@ def _upwards(pid: int) -> Iterator[int]:
         if not pid:
             return
         yield pid
-        pid = _parent_and_start(pid)[0]
+        found = stat_of(pid)
+        pid = found.parent if found else 0
 
 
 def binaries_of(pid: int) -> frozenset[str]:

@@ -10,10 +10,12 @@ import os
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from seance_tools.liveness import stat_of
+from seance_tools.spoolfile import terminal_name
+
 _LISTENING = "0A"  # of the state in /proc/net/tcp (the kernel's include/net/tcp_states.h)
 _ENVIRONMENT_BYTES = 1 << 20
 _GENERATIONS = 64  # of ancestors that are looked at
-_TERMINALS = range(136, 144)  # major numbers of pseudo-terminals
 
 
 class Process(NamedTuple):
@@ -71,16 +73,14 @@ def holders(listening: dict[str, int]) -> dict[int, set[int]]:
 
 
 def process(pid: int) -> Process | None:
-    """Return what /proc tells of a process, None for one that is gone (proc(5), stat)."""
+    """Return what /proc tells of a process, None for one that is gone."""
     try:
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
-            fields = file.read(4096).rpartition(b") ")[2].split()
+        found = stat_of(pid)
     except OSError:
         return None
-    device = int(fields[4])
-    major, minor = device >> 8 & 0xFFF, device & 0xFF | device >> 12 & 0xFFF00
-    tty = f"/dev/pts/{minor + 256 * (major - _TERMINALS[0])}" if major in _TERMINALS else ""
-    return Process(pid, int(fields[1]), int(fields[19]), tty, int(fields[3]))
+    if not found:
+        return None
+    return Process(pid, found.parent, found.start_time, terminal_name(found.terminal), found.session)
 
 
 def lineage(pid: int) -> Iterator[Process]:

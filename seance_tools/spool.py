@@ -13,12 +13,13 @@ import os
 import re
 import signal
 import stat
-import struct
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from seance_tools import notices
 
 HEAD_BYTES = 1 << 17  # of a file too large to be read: more than any header
 _NOT_NOW = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
@@ -26,9 +27,6 @@ _EMPTY_SECONDS = 10.0  # for which one that nobody writes may be one whose write
 _NAMES_ROUND = 512  # the numbers in writers' names begin anew after so many, or a multiple
 _QUIET_SECONDS = 1.0  # of a file whose file system cannot say whether it is still being written
 _NUMBER = re.compile("[0-9]{1,15}")
-_EVENT = struct.Struct("iIII")  # wd, mask, cookie, length of the name
-_READ_BYTES = 1 << 16
-_READS = 64  # in one go at most, so that a flood cannot keep us reading for ever
 
 
 class Unusable(Exception):
@@ -264,67 +262,45 @@ class Watch:
     """Tells of files that are closed after writing or moved into a directory, and of what is none.
 
     Raises Unusable.
-
-    Only the bare binding of the inotify package is used; importing it costs 25 ms.
     """
 
     def __init__(self, path: str) -> None:
-        try:
-            from inotify import calls, constants
-        except (ImportError, OSError) as error:
-            raise Unusable(f"inotify cannot be loaded ({error})") from None
-        self._bits: Any = constants
         self._path = path
-        above, self._name = os.path.split(path)
-        self._fd = -1
-        sysctl = "max_user_instances"
+        above, name = os.path.split(path)
+        self._name = os.fsencode(name)
         try:
-            self._fd = calls.inotify_init()
-            os.set_inheritable(self._fd, False)
-            os.set_blocking(self._fd, False)
-            sysctl = "max_user_watches"
-            mask = constants.IN_CLOSE_WRITE | constants.IN_MOVED_TO | constants.IN_CREATE
-            mask |= constants.IN_ONLYDIR
-            calls.inotify_add_watch(self._fd, os.fsencode(path), mask)
+            self._notices = notices.Notices()
+        except notices.Unusable as error:
+            raise Unusable(str(error)) from None
+        bits = self._bits = self._notices.bits
+        try:
+            mask = bits.IN_CLOSE_WRITE | bits.IN_MOVED_TO | bits.IN_CREATE | bits.IN_ONLYDIR
+            self._notices.add(path, mask)
             # Whoever locks a directory has it open, and is not told by itself that it has been removed.
-            mask = constants.IN_DELETE | constants.IN_MOVED_FROM | constants.IN_ONLYDIR
-            self._above = calls.inotify_add_watch(self._fd, os.fsencode(above), mask)
-        except calls.InotifyError as error:
+            mask = bits.IN_DELETE | bits.IN_MOVED_FROM | bits.IN_ONLYDIR
+            self._above = self._notices.add(above, mask)
+        except OSError as error:
             self.close()
-            if error.errno in (errno.ENOSPC, errno.EMFILE):
-                raise Unusable(f"the limit fs.inotify.{sysctl} is reached") from None
-            raise Unusable(f"inotify cannot be used: {os.strerror(error.errno)}") from None
+            raise Unusable(notices.why(error)) from None
 
     def fileno(self) -> int:
         """Return the descriptor that is readable when there is something to tell."""
-        return self._fd
+        return self._notices.fileno()
 
     def close(self) -> None:
         """Stop watching."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        self._notices.close()
 
     def take(self) -> tuple[list[str], bool, bool]:
         """Return (files in the order they were closed, whether some are lost, whether the spool is gone)."""
         names = []
-        lost = gone = False
-        for _ in range(_READS):
-            try:
-                data = os.read(self._fd, _READ_BYTES)
-            except BlockingIOError:
-                break
-            offset = 0
-            while offset < len(data):
-                wd, mask, _, length = _EVENT.unpack_from(data, offset)
-                offset += _EVENT.size
-                name = os.fsdecode(data[offset : offset + length].rstrip(b"\0"))
-                offset += length
-                lost |= bool(mask & self._bits.IN_Q_OVERFLOW)
-                if wd == self._above:
-                    gone |= name == self._name
-                elif name and not name.startswith(".") and self._counts(mask, name):
-                    names.append(name)
+        gone = False
+        events, lost = self._notices.read()
+        for wd, mask, name in events:
+            if wd == self._above:
+                gone |= name == self._name
+            elif name and not name.startswith(b".") and self._counts(mask, file := os.fsdecode(name)):
+                names.append(file)
         return names, lost, gone
 
     def _counts(self, mask: int, name: str) -> bool:

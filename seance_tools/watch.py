@@ -3,9 +3,6 @@
 An event is only a hint at a directory to look into; what was written is decided by comparing inode, size and
 modification time with what they were. A directory is always watched first and listed then, so that nothing
 falls between. Directories may come late, go, come again and be renamed; the root itself too.
-
-Of the inotify package only the bare binding is used: its adapters lose overflows and new directories.
-Importing it costs 25 ms, so this module is for the process that watches.
 """
 
 from __future__ import annotations
@@ -13,22 +10,17 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import struct
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from seance_tools import notices
+
 SLOW_SECONDS = 2.0  # between two looks where inotify cannot be used
-_EVENT = struct.Struct("iIII")  # wd, mask, cookie, length of the name
-_READ_BYTES = 1 << 16
-_READS = 64  # in one go at most, so that a flood cannot keep us reading for ever
+_PATH_ERRORS = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP, errno.ENAMETOOLONG)
 
 Signature = tuple[int, int, int, int]  # device, inode, size, modification time in ns
 SIZE = 2
-
-
-class _UnusableError(Exception):
-    """Inotify cannot be used, or not any more; the message is for the person."""
 
 
 class _Directory(NamedTuple):
@@ -37,15 +29,6 @@ class _Directory(NamedTuple):
     wd: int
     files: dict[str, Signature]
     folders: frozenset[str]
-
-
-def _load() -> tuple[Any, Any]:
-    """Return the binding's two modules. Raises _UnusableError when they cannot be loaded."""
-    try:
-        from inotify import calls, constants
-    except (ImportError, OSError) as error:
-        raise _UnusableError(f"inotify cannot be loaded ({error})") from None
-    return calls, constants
 
 
 def _list(path: str, suffix: str | tuple[str, ...]) -> tuple[dict[str, Signature], frozenset[str]]:
@@ -79,27 +62,26 @@ class Watcher:
         self._root = os.path.normpath(root)
         self._suffix = suffix
         self._warn = warn
-        self._fd = -1
+        self._notices: notices.Notices | None = None  # None where inotify cannot be used
         self._directories: dict[str, _Directory] = {}
         self._paths: dict[int, str] = {}  # wd: directory
         self._anchors: dict[int, str] = {}  # wd of a directory above the root: name to wait for, "" for none
         self._next_look = 0.0
-        self._calls: Any = None
         self._bits: Any = None
         try:
-            self._calls, self._bits = _load()
-            self._fd = self._open()
-        except _UnusableError as error:
-            self._go_slow(error)
+            self._notices = notices.Notices()
+            self._bits = self._notices.bits
+        except notices.Unusable as error:
+            self._go_slow(str(error))
         self._look_everywhere()
 
     def fileno(self) -> int:
         """Return the descriptor that is readable when there may be something; -1 where only time tells."""
-        return self._fd
+        return self._notices.fileno() if self._notices else -1
 
     def timeout(self) -> float | None:
         """Return the seconds until `changed` should be asked again by itself; None where `fileno` tells."""
-        return None if self._fd >= 0 else max(self._next_look - time.monotonic(), 0.0)
+        return None if self._notices else max(self._next_look - time.monotonic(), 0.0)
 
     def files(self) -> dict[str, Signature]:
         """Return the matching files as last seen."""
@@ -107,34 +89,24 @@ class Watcher:
 
     def close(self) -> None:
         """Stop watching."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        if self._notices:
+            self._notices.close()
+            self._notices = None
 
     def changed(self) -> list[str]:
         """Return the matching files that were written since last asked; never waits."""
-        if self._fd < 0:
+        if not self._notices:
             return self._look_everywhere() if time.monotonic() >= self._next_look else []
         dirty: set[str] = set()
         vanished: set[Signature] = set()
-        everywhere = False
-        for wd, mask, name in self._events():
-            everywhere |= self._take(wd, mask, name, dirty, vanished)
+        events, everywhere = self._notices.read()
+        for wd, mask, name in events:
+            everywhere |= self._take(wd, mask, os.fsdecode(name), dirty, vanished)
         if everywhere:
             return self._look_everywhere(vanished)
         return self._look(dirty, vanished) if dirty else []
 
-    def _open(self) -> int:
-        """Return a new inotify descriptor, closed on exec and never blocking."""
-        try:
-            fd: int = self._calls.inotify_init()
-        except self._calls.InotifyError as error:
-            raise _UnusableError(_reason(error.errno, "max_user_instances")) from None
-        os.set_inheritable(fd, False)
-        os.set_blocking(fd, False)
-        return fd
-
-    def _go_slow(self, reason: Exception) -> None:
+    def _go_slow(self, reason: str) -> None:
         self.close()
         self._paths.clear()
         self._anchors.clear()
@@ -143,42 +115,24 @@ class Watcher:
 
     def _add(self, path: str, mask: int) -> int:
         """Watch a directory; returns its wd, -1 in slow mode. Raises OSError if it is not to be watched."""
-        if self._fd < 0:
+        if not self._notices:
             return -1
         try:
-            wd: int = self._calls.inotify_add_watch(self._fd, os.fsencode(path), mask)
-        except self._calls.InotifyError as error:
-            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.ELOOP, errno.ENAMETOOLONG):
-                raise OSError(error.errno, os.strerror(error.errno), path) from None
-            self._go_slow(_UnusableError(_reason(error.errno, "max_user_watches")))
+            return self._notices.add(path, mask)
+        except OSError as error:
+            if error.errno in _PATH_ERRORS:
+                raise
+            self._go_slow(notices.why(error))
             return -1
-        return wd
 
     def _remove(self, wd: int) -> None:
-        if self._fd >= 0 and wd >= 0:
-            with contextlib.suppress(self._calls.InotifyError):  # its directory and so the watch is gone
-                self._calls.inotify_rm_watch(self._fd, wd)
-
-    def _events(self) -> Iterator[tuple[int, int, str]]:
-        """Yield (wd, mask, name) of what has come."""
-        for _ in range(_READS):
-            try:
-                data = os.read(self._fd, _READ_BYTES)
-            except BlockingIOError:
-                return
-            offset = 0
-            while offset < len(data):
-                wd, mask, _, length = _EVENT.unpack_from(data, offset)
-                offset += _EVENT.size
-                yield wd, mask, os.fsdecode(data[offset : offset + length].rstrip(b"\0"))
-                offset += length
+        if self._notices and wd >= 0:
+            self._notices.remove(wd)
 
     def _take(self, wd: int, mask: int, name: str, dirty: set[str], vanished: set[Signature]) -> bool:
         """Note which directories an event points at; True when it is better to look everywhere."""
         bits = self._bits
         gone = bits.IN_DELETE_SELF | bits.IN_MOVE_SELF | bits.IN_IGNORED | bits.IN_UNMOUNT
-        if mask & bits.IN_Q_OVERFLOW:
-            return True
         if wd in self._anchors:
             return bool(mask & gone) or (name != "" and name == self._anchors[wd])
         path = self._paths.get(wd)
@@ -230,7 +184,7 @@ class Watcher:
             while above != os.path.dirname(above) and not os.path.isdir(above):
                 above, name = os.path.split(above)
             there = os.path.isdir(os.path.join(above, name))
-            if self._fd < 0:
+            if not self._notices:
                 return there
             mask = bits.IN_DELETE_SELF | bits.IN_MOVE_SELF | bits.IN_ONLYDIR
             if not there:
@@ -273,7 +227,7 @@ class Watcher:
     def _visit(self, path: str) -> _Directory:
         """Watch and list one directory. Raises OSError when it cannot be."""
         wd = -1
-        if self._fd >= 0:
+        if self._notices:
             wd = self._add(path, self._mask(path))
             if wd >= 0:
                 self._paths[wd] = path
@@ -299,13 +253,6 @@ class Watcher:
         )
         # The root may be a link that the person made; below it links could lead in circles.
         return int(mask if path == self._root else mask | bits.IN_DONT_FOLLOW)
-
-
-def _reason(code: int, sysctl: str) -> str:
-    """Return why inotify cannot be used, with the limit's name where it is one."""
-    if code in (errno.ENOSPC, errno.EMFILE):
-        return f"the limit fs.inotify.{sysctl} is reached"
-    return f"inotify cannot be used: {os.strerror(code)}"
 
 
 def holders(path: str) -> dict[str, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,7 +13,7 @@ from hypothesis import settings
 
 from seance_tools import client, names
 from tests.notify.desktop import Bus, Desktop
-from tests.support import eventually, sealed_environment
+from tests.support import eventually, needed, sealed_environment
 
 # In CI the same examples each time: a search that finds something new belongs to a person's desk.
 settings.register_profile("ci", derandomize=True)
@@ -98,14 +97,4 @@ def screen(bus: Bus) -> Iterator[Desktop]:
 @pytest.fixture
 def need() -> Callable[[str], str]:
     """Return the path of a program; without it the test is skipped, in CI it fails."""
-
-    def find(program: str) -> str:
-        path = shutil.which(program)
-        if path is None:
-            message = f"{program} is not installed"
-            if os.environ.get("CI"):
-                pytest.fail(message)
-            pytest.skip(message)
-        return path
-
-    return find
+    return needed

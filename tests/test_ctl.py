@@ -212,10 +212,10 @@ def test_notifications(ctl: Run) -> None:
 def test_surfaces_and_agents(ctl: Run, tell: Callable[..., Any]) -> None:
     tell("agent.hook", agent="codebuff", event="prompt-submit", surface_id=7, workspace_id=3)
     here = {"SEANCE_SURFACE_ID": "7"}
-    assert ctl("report-cwd", "/work/shop", **here).returncode == 0
+    assert ctl("report-cwd", "/home/someone/shop", **here).returncode == 0
     assert ctl("report-git", "main", "--dirty", **here).returncode == 0
     assert ctl("report-state", "running", **here).returncode == 0
-    assert ctl("list-surfaces").stdout == "\t7\t3\t/work/shop\tmain*\t\n"
+    assert ctl("list-surfaces").stdout == "\t7\t3\t/home/someone/shop\tmain*\t\n"
     assert ctl("surface-health").stdout == "7\tunknown\tno\trunning\t1\n"
     assert ctl("clear-git", **here).returncode == 0
     assert ctl("agents").stdout.split("\t")[:5] == ["codebuff-7", "Codebuff", "3", "7", "running"]

@@ -13,6 +13,7 @@ import pytest
 from seance_tools import docgen, names
 from seance_tools.agents import AGENTS
 from seance_tools.ctl.table import COMMANDS, SILENT, flag
+from seance_tools.lifecycle import TRANSITIONS
 from seance_tools.methods import BY_NAME, METHODS
 from seance_tools.options import OPTIONS
 from seance_tools.wire import ERROR_CODES
@@ -58,6 +59,11 @@ def test_see_also_names_pages_that_exist(path: Path) -> None:
     named = re.findall(r"^\.BR ([a-z.\\-]+) \(\d\)", path.read_text(), re.M)
     assert named
     assert {name.replace("\\-", "-") for name in named} <= known
+
+
+def test_every_hook_event_is_in_the_man_page() -> None:
+    section = page("seance-ctl.1").split(".SS Hooks", 1)[1].split(".SS", 1)[0]
+    assert re.findall(r"^\.BR ([a-z-]+) [,.]$", section, re.M)[: len(TRANSITIONS)] == list(TRANSITIONS)
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))

@@ -24,7 +24,7 @@ from seance_tools.lifecycle import silence
 from seance_tools.methods import find
 from seance_tools.store import Store
 from seance_tools.wire import Request
-from tests.support import eventually
+from tests.support import eventually, soon
 
 ESC = "[Request interrupted by user]"
 BASH: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": "make"}}
@@ -64,14 +64,7 @@ class Desk:
         return row
 
     async def becomes(self, *states: str) -> None:
-        await until(lambda: self.row["state"] in states, f"{states}")
-
-
-async def until(condition: Callable[[], Any], what: str = "") -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline, what
-        await asyncio.sleep(0.01)
+        await soon(lambda: self.row["state"] in states, f"{states}")
 
 
 @asynccontextmanager
@@ -127,7 +120,7 @@ def test_what_was_written_before_the_last_report_does_not_count(tmp_path: Path) 
             made.write("user", ESC, at=time.time() - 60)
             made.write("assistant", "x", id="m1")
             woken = made.evidence.wakeups
-            await until(lambda: made.evidence.wakeups > woken + 3)
+            await soon(lambda: made.evidence.wakeups > woken + 3)
             assert made.row["state"] == "running"
 
     asyncio.run(run())
@@ -316,7 +309,7 @@ def test_other_screens_prove_nothing(
     async def run() -> None:
         async with desk(tmp_path) as made:
             made.hear("PermissionRequest")
-            await until(lambda: len(read) > 3)
+            await soon(lambda: len(read) > 3)
             assert made.row["state"] == "needs_input"
 
     asyncio.run(run())
@@ -338,7 +331,7 @@ def test_a_report_between_two_looks_at_the_screen_counts_more(
 
             read = screens(monkeypatch, show)
             made.hear("UserPromptSubmit")
-            await until(lambda: len(read) > 1)
+            await soon(lambda: len(read) > 1)
             assert made.row["state"] == "running"
 
     asyncio.run(run())
@@ -385,15 +378,15 @@ def test_a_log_of_several_sessions_tells_of_none_and_their_screens_are_looked_at
                 made.hear("UserPromptSubmit", pane=pane)
             made.hear("PermissionRequest", pane=8, tool_use_id="t1", **BASH)
             made.write("user", ESC)
-            await until(lambda: shown()["claude-1"] == ("idle", "screen"))
+            await soon(lambda: shown()["claude-1"] == ("idle", "screen"))
             assert shown()["claude-2"] == ("needs_input", "hook")
             assert len(read) == 3  # at once, not when the agents have been silent for long
             made.hear("UserPromptSubmit")
             made.write("user", [{"type": "tool_result", "tool_use_id": "t1", "content": "rejected"}])
-            await until(lambda: shown()["claude-2"] == ("running", "log"))
+            await soon(lambda: shown()["claude-2"] == ("running", "log"))
             made.hear("Stop")
             made.write("user", ESC)  # of the only one that is at work
-            await until(lambda: shown()["claude-2"] == ("idle", "log"))
+            await soon(lambda: shown()["claude-2"] == ("idle", "log"))
 
     asyncio.run(run())
 
@@ -422,10 +415,10 @@ def test_looks_come_at_doubling_intervals(tmp_path: Path, monkeypatch: pytest.Mo
         async with desk(tmp_path) as made:
             began = time.monotonic()
             made.hear("UserPromptSubmit")
-            await until(lambda: len(read) == 4)
+            await soon(lambda: len(read) == 4)
             assert time.monotonic() - began >= 0.05 * (1 + 2 + 4 + 8) * 0.95
             made.hear("PreToolUse", **BASH)  # it is heard: from the first again
-            await until(lambda: len(read) == 5)
+            await soon(lambda: len(read) == 5)
             due = made.evidence.next_look()
             assert due is not None
             assert due - time.time() <= 0.1

@@ -336,22 +336,6 @@ def test_another_users_repository_is_not_our_own(tmp_path: Path, monkeypatch: py
     assert not git.is_own(found)
 
 
-def test_network_filesystems_are_told_by_their_type() -> None:
-    mounts = git.Mounts(
-        "22 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
-        "30 22 0:40 / /home rw shared:1 - nfs4 server:/home rw\n"
-        "31 30 8:2 / /home/me/local\\040disk rw master:2 shared:9 - btrfs /dev/sdb rw\n"
-        "32 22 0:41 / /mnt/phone rw - fuse.sshfs phone: rw\n"
-        "33 22 0:42 / /overlaid rw - nfs server:/x rw\n"
-        "34 33 0:43 / /overlaid rw - tmpfs tmpfs rw\n"
-    )
-    far = ["/home", "/home/me/shop", "/home/me/local", "/mnt/phone/x", "/home/../home/x"]
-    near = ["/", "/homes", "/home/me/local disk/shop", "/mnt", "/overlaid/x"]
-    assert [path for path in far + near if mounts.is_network(path)] == far
-    assert mounts.point("/home/me/local disk/shop") == "/home/me/local disk"
-    assert git.Mounts().point("/proc/self") == "/proc"
-
-
 def test_the_output_of_git_is_read_to_the_letter() -> None:
     head = b"# branch.oid (initial)\0# branch.head main\0"
     assert git.parse_status(head) == ("main", False, None, None)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from seance_tools import liveness, names, spoolfile
-from tests.support import eventually
+from tests.support import eventually, only_root, unshared
 
 HOOK = str(Path(__file__).parent.parent / "bin" / "seance-hook")
 SEANCE = str(Path(__file__).parent.parent / "bin" / "seance")
@@ -300,8 +300,8 @@ def test_a_link_leads_to_where_config_toml_sends_the_broker(hooks: Hooks, tmp_pa
     assert len(hooks.files()) == 1
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="needs root to give a directory away")
 def test_another_users_spool_gets_nothing(hooks: Hooks) -> None:
+    only_root()
     os.chown(hooks.spool, 65534, 65534)
     hooks.run("claude", "Stop", payload=b"secret")
     assert hooks.files() == []
@@ -375,11 +375,9 @@ def test_hooks_at_once_do_not_get_in_each_others_way(plain: Hooks) -> None:
     assert events == {f"event {n}".encode() for n in range(40)}
 
 
-def in_namespace(need: Callable[[str], str], script: str, hooks: Hooks, payload: bytes) -> Done:
+def in_namespace(script: str, hooks: Hooks, payload: bytes) -> Done:
     """Run a script in a mount namespace of its own; $1 is the spool, the rest runs seance-hook."""
-    unshare = [need("unshare"), "-m", *(["-r"] if os.getuid() else [])]
-    if subprocess.run([*unshare, "true"], capture_output=True).returncode:
-        pytest.skip("no mount namespaces here")
+    unshare = unshared("-m", *(["-r"] if os.getuid() else []))
     command = [*unshare, "sh", "-euc", f"spool=$1; shift\n{script}", "sh", str(hooks.spool), *hooks.command]
     return subprocess.run([*command, "codex", "Stop"], env=hooks.environ, input=payload, capture_output=True)
 
@@ -396,7 +394,7 @@ def test_a_disk_that_takes_nothing_is_not_the_agents_business(
     hooks: Hooks, name: str, need: Callable[[str], str]
 ) -> None:
     traced = f'{need("strace")} -f -o "$spool/../trace" "$@"'
-    done = in_namespace(need, f"{MOUNTS[name]}; {traced}", hooks, b"x" * 200_000)
+    done = in_namespace(f"{MOUNTS[name]}; {traced}", hooks, b"x" * 200_000)
     assert (done.returncode, done.stdout, done.stderr) == (0, REPLY, b"")
     assert starts_nothing((hooks.directory / "trace").read_text().splitlines())
 
@@ -407,7 +405,7 @@ def test_a_disk_that_fills_up_in_the_middle_prints_nothing(hooks: Hooks, need: C
         f'{need("strace")} -f -o "$spool/../trace" "$@" || status=$?; '
         '[ $status = 1 ]; cat "$spool"/* >&2'  # that much is cat's, and no builtin could change it
     )
-    done = in_namespace(need, script, hooks, b"x" * 200_000)
+    done = in_namespace(script, hooks, b"x" * 200_000)
     assert (done.returncode, done.stdout) == (0, REPLY)
     assert done.stderr.startswith(b"Agent: codex\nEvent: Stop\n")  # without the end of its payload
     report = spoolfile.parse(done.stderr, 0.0)
@@ -427,11 +425,11 @@ def test_a_limit_on_the_size_of_files_does_not_kill_it(hooks: Hooks, blocks: int
     assert (done.returncode, done.stdout, done.stderr) == (status, REPLY, b"")
 
 
-def test_without_cat_the_header_alone_counts(hooks: Hooks, need: Callable[[str], str]) -> None:
+def test_without_cat_the_header_alone_counts(hooks: Hooks) -> None:
     script = 'printf "" >"$spool/../cat"; mount --bind "$spool/../cat" "$(readlink -f /bin/cat)"; "$@"'
     if hooks.command[0] == "busybox":
         pytest.skip("it is cat itself")
-    done = in_namespace(need, script, hooks, b"{}")
+    done = in_namespace(script, hooks, b"{}")
     assert (done.returncode, done.stdout, done.stderr) == (0, REPLY, b"")
     assert hooks.report()[1] == b""
 

@@ -25,7 +25,7 @@ from seance_tools.client import Connection
 from seance_tools.events import Event
 from seance_tools.spool import BeingWritten, Spool, Unusable
 from seance_tools.store import Store
-from tests.support import eventually
+from tests.support import eventually, soon
 from tests.test_spool import odd_files
 
 HOOK = str(Path(__file__).parent.parent / "bin" / "seance-hook")
@@ -89,14 +89,6 @@ def _sealed(environ: dict[str, str]) -> None:
 
 def go(coroutine: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(coroutine, 50))
-
-
-async def until(condition: Callable[[], Any], seconds: float = 10.0) -> None:
-    """Let the loop run until a condition holds."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it does not come about"
-        await asyncio.sleep(0.005)
 
 
 def test_what_waited_is_taken_in_order_before_anything_is_served(tmp_path: Path) -> None:
@@ -167,12 +159,12 @@ def test_files_are_taken_as_they_are_closed(tmp_path: Path) -> None:
             late.flush()
             desk.say("early", "early")
             os.rename(desk.say(".moved", "moved"), desk.path / "moved")
-            await until(lambda: len(desk.said()) == 2)
+            await soon(lambda: len(desk.said()) == 2)
             assert (desk.path / "late").exists()
             late.write(b'{"message":"late"}')
-        await until(lambda: len(desk.said()) == 3)
+        await soon(lambda: len(desk.said()) == 3)
         assert desk.said() == ["early", "moved", "late"]
-        await until(lambda: not list(desk.path.iterdir()))
+        await soon(lambda: not list(desk.path.iterdir()))
         await desk.intake.stop()
 
     go(main())
@@ -186,7 +178,7 @@ def test_a_report_being_written_at_the_start_is_taken_once_it_is_whole(tmp_path:
             assert desk.said() == []
             desk.intake.watch()
             file.write(b'{"message":"whole"}')
-        await until(lambda: desk.said() == ["whole"])
+        await soon(lambda: desk.said() == ["whole"])
         await desk.intake.stop()
 
     go(main())
@@ -208,11 +200,11 @@ def test_ten_thousand_reports_arrive_in_order_and_each_once(tmp_path: Path) -> N
 
         writer = threading.Thread(target=write)
         writer.start()
-        await until(lambda: len(desk.said()) >= total, 40)
+        await soon(lambda: len(desk.said()) >= total, seconds=40)
         writer.join()
         assert desk.said() == [str(number) for number in range(total)]
         assert (desk.counters["taken"], desk.counters["dropped"], desk.counters["waiting"]) == (total, 0, 0)
-        await until(lambda: not os.listdir(desk.path))
+        await soon(lambda: not os.listdir(desk.path))
         await desk.intake.stop()
 
     go(main())
@@ -243,7 +235,7 @@ def test_a_flood_costs_old_tool_events_first(
             desk.hook(f"{number:02}", "Stop", number - 50, body=f'{{"name":"{number:02}"}}')
         taken.clear()
         desk.intake.watch()
-        await until(lambda: not os.listdir(desk.path))
+        await soon(lambda: not os.listdir(desk.path))
         assert taken == [f"{number:02}" for number in range(15, 25)]
         assert desk.counters["dropped"] == 25
         await desk.intake.stop()
@@ -265,7 +257,7 @@ def test_the_bound_is_what_the_documents_promise(tmp_path: Path) -> None:
         assert len(desk.said()) < 4096  # the rest once the socket is served, before anything new
         desk.say("new", "new")
         desk.intake.watch()
-        await until(lambda: not os.listdir(desk.path))
+        await soon(lambda: not os.listdir(desk.path))
         assert desk.said() == [*[str(number) for number in range(904, 5000)], "new"]
         assert desk.counters["dropped"] == 904
         await desk.intake.stop()
@@ -423,7 +415,7 @@ def test_while_nothing_can_be_saved_reports_count_and_their_files_are_kept(
         first.intake.start()
         first.intake.watch()
         first.say("b", "2")
-        await until(lambda: first.counters["kept"] == 2)
+        await soon(lambda: first.counters["kept"] == 2)
         assert first.said() == ["1", "2"]
         assert sorted(os.listdir(first.path)) == ["a", "b"]
         first.kill()
@@ -458,7 +450,7 @@ def test_once_it_can_be_saved_again_what_was_kept_goes(
         assert os.listdir(desk.path) == ["a"]
         (tmp_path / "state.db").rmdir()
         assert desk.core.store.recover(desk.core.tables)
-        await until(lambda: not os.listdir(desk.path))
+        await soon(lambda: not os.listdir(desk.path))
         assert desk.said() == ["1"]
         assert (desk.counters["kept"], desk.counters["taken"]) == (0, 1)
         await desk.intake.stop()
@@ -478,7 +470,7 @@ def test_what_is_kept_is_bounded(
         desk.intake.watch()
         for number in range(14):
             desk.say(f"{number:02}", str(number))
-            await until(lambda: len(desk.said()) == number + 1)  # noqa: B023 - used up in this round
+            await soon(lambda: len(desk.said()) == number + 1)  # noqa: B023 - used up in this round
         assert sorted(os.listdir(desk.path)) == [f"{number:02}" for number in range(4, 14)]
         await desk.intake.stop()
 
@@ -531,7 +523,7 @@ def test_a_file_whose_close_is_told_before_it_is_done_is_taken_soon(
         desk.intake.watch()
         monkeypatch.setattr(Spool, "read", early)
         desk.say("a", "1")
-        await until(lambda: desk.said() == ["1"])
+        await soon(lambda: desk.said() == ["1"])
         assert asked == ["a"] * 4
         await desk.intake.stop()
 
@@ -546,7 +538,7 @@ def test_an_empty_file_that_nobody_writes_is_no_report_after_a_while(tmp_path: P
         desk.intake.watch()
         assert path.exists()
         os.utime(path, (time.time() - 20, time.time() - 20))
-        await until(lambda: not path.exists())
+        await soon(lambda: not path.exists())
         assert desk.counters["unreadable"] == 1
         assert not (tmp_path / "spool-aside").exists()
         await desk.intake.stop()
@@ -562,7 +554,7 @@ def test_what_is_no_file_is_noticed_when_it_appears(tmp_path: Path, caplog: pyte
         os.mkfifo(desk.path / "fifo")
         (desk.path / "directory").mkdir()
         (desk.path / "link").symlink_to("fifo")
-        await until(lambda: desk.counters["unreadable"] == 3)
+        await soon(lambda: desk.counters["unreadable"] == 3)
         assert os.listdir(desk.path) == []
         await desk.intake.stop()
 
@@ -604,7 +596,7 @@ def test_a_session_ends_with_the_process_that_reported(
         desk.intake.start()
         assert [record["pid"] for record in desk.agents()] == [claude.pid]
         claude.kill()
-        await until(lambda: not desk.agents())
+        await soon(lambda: not desk.agents())
         await desk.intake.stop()
 
     go(main())
@@ -664,7 +656,7 @@ def test_where_descriptors_run_out_reports_wait(tmp_path: Path, monkeypatch: pyt
         assert desk.said() == []
         assert os.listdir(desk.path) == ["a"]
         monkeypatch.setattr(Spool, "read", read)
-        await until(lambda: desk.said() == ["1"])
+        await soon(lambda: desk.said() == ["1"])
         await desk.intake.stop()
 
     go(main())
@@ -687,7 +679,7 @@ def test_without_inotify_it_looks_now_and_then_and_says_so(
         assert "max_user_instances" in desk.counters["problem"]
         for number in range(3):
             desk.say("a", str(number))
-            await until(lambda: desk.said()[-1:] == [str(number)])  # noqa: B023 - used up in this round
+            await soon(lambda: desk.said()[-1:] == [str(number)])  # noqa: B023 - used up in this round
         await desk.intake.stop()
 
     go(main())
@@ -704,7 +696,7 @@ def test_what_inotify_has_lost_is_found(tmp_path: Path) -> None:
             os.close(os.open(desk.path / ".being-made", os.O_CREAT | os.O_WRONLY))
             os.close(os.open(desk.path / f".{number % 2}", os.O_CREAT | os.O_WRONLY))
         desk.say("lost", "found")
-        await until(lambda: desk.said() == ["found"])
+        await soon(lambda: desk.said() == ["found"])
         for path in desk.path.iterdir():
             path.unlink()
         await desk.intake.stop()
@@ -722,9 +714,9 @@ def test_the_spool_is_made_again_when_somebody_takes_it_away(tmp_path: Path, how
             shutil.rmtree(desk.path)
         else:
             os.rename(desk.path, tmp_path / "moved")
-        await until(desk.path.is_dir)
+        await soon(desk.path.is_dir)
         desk.say("a", "again")
-        await until(lambda: desk.said() == ["again"])
+        await soon(lambda: desk.said() == ["again"])
         await desk.intake.stop()
 
     go(main())

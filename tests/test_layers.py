@@ -31,7 +31,8 @@ CORE = (
 )
 LEVELS = [
     *((name,) for name in (*NAMES, *CORE)),
-    ("child", "config", "watch", "listen", "spool", "store", "install"),
+    ("notices",),
+    ("child", "config", "mounts", "watch", "listen", "spool", "store", "install"),
     ("liveness", "client"),
     ("terminals", "fast", "notify", "git", "folders", "ports", "tails"),
     ("broker", "ctl", "sidebar", "codebuff"),

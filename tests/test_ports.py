@@ -16,13 +16,10 @@ from typing import Any
 import pytest
 
 from seance_tools import client, names, ports
-from seance_tools.broker.core import Core
 from seance_tools.broker.ports import Known, Ports, Server, is_wanted, servers
 from seance_tools.liveness import start_time
-from seance_tools.methods import find
 from seance_tools.options import look_up
-from seance_tools.store import Store
-from seance_tools.wire import Request
+from tests.companions import CompanionDesk
 from tests.support import descriptors, eventually
 
 NOBODY = Known({}, {}, frozenset())
@@ -171,13 +168,12 @@ def test_which_ports_are_hidden_is_an_option() -> None:
         assert options.values["ports.hidden"] == default
 
 
-class Desk:
+class Desk(CompanionDesk):
     """A core with its look at ports; what it finds is stood in for, and counted."""
 
     def __init__(self, directory: Path, follow: tuple[float, ...], least: float) -> None:
         self.before = descriptors("pidfd")
-        self.core = Core(Store(str(directory / "state.db")), "boot", lambda _: None)
-        self.core.start()
+        super().__init__(directory)
         self.companion = Ports(self.core, self.find, follow, least)
         self.found: list[Server] = []
         self.looks: list[float] = []
@@ -189,27 +185,8 @@ class Desk:
             raise TimeoutError
         return self.found
 
-    def do(self, method: str, **params: Any) -> None:
-        self.core.call(Request(1, method, params, {}), find(method))
-        self.core.commit()
-
-    def watch(self, audience: int) -> None:
-        self.core.audience = audience
-        for heard in list(self.core.on_audience):
-            heard()
-
     def ports(self, surface_id: int = 1) -> Any:
-        row = self.core.tables.get("surface", surface_id)
-        assert row
-        return row["ports"]
-
-    async def comes(self, condition: Callable[[], Any]) -> None:
-        async with asyncio.timeout(20):
-            while not condition():
-                await asyncio.sleep(0.002)
-
-    async def rests(self) -> None:
-        await self.comes(lambda: not self.companion.busy)
+        return self.surface(surface_id)["ports"]
 
 
 def play(

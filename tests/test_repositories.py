@@ -18,24 +18,21 @@ import pytest
 from seance_tools import client, git, names
 from seance_tools.broker import repositories as module
 from seance_tools.broker.aside import Aside
-from seance_tools.broker.core import Core
 from seance_tools.broker.repositories import Repositories
-from seance_tools.methods import find
+from seance_tools.mounts import Mounts
 from seance_tools.options import look_up
-from seance_tools.store import Store
-from seance_tools.wire import Request
+from tests.companions import CompanionDesk
 from tests.support import descriptors, eventually
 
 CLEAN = git.Status("main", False, 1, 2)
 
 
-class Desk:
+class Desk(CompanionDesk):
     """A core with its look at repositories; git is stood in for. asked: the working trees it was about."""
 
     def __init__(self, directory: Path) -> None:
         self.before = descriptors("inotify")
-        self.core = Core(Store(str(directory / "state.db")), "boot", lambda _: None)
-        self.core.start()
+        super().__init__(directory)
         self.companion = Repositories(self.core, self.ask)
         self.asked: list[str] = []
         self.answer: git.Status | None = CLEAN
@@ -53,31 +50,12 @@ class Desk:
             self.running -= 1
         return self.answer
 
-    def do(self, method: str, **params: Any) -> None:
-        self.core.call(Request(1, method, params, {}), find(method))
-        self.core.commit()
-
-    def watch(self, audience: int) -> None:
-        self.core.audience = audience
-        for heard in list(self.core.on_audience):
-            heard()
-
     def git(self, surface_id: int = 1) -> tuple[Any, ...]:
-        row = self.core.tables.get("surface", surface_id)
-        assert row
+        row = self.surface(surface_id)
         return tuple(row[name] for name in ("branch", "operation", "dirty", "ahead", "behind"))
 
     def shows(self, surface_id: int, *members: Any) -> bool:
         return self.git(surface_id) == members
-
-    async def comes(self, condition: Callable[[], Any]) -> None:
-        async with asyncio.timeout(20):
-            while not condition():
-                await asyncio.sleep(0.005)
-
-    async def rests(self) -> None:
-        """Wait until nothing is due any more."""
-        await self.comes(lambda: not self.companion.busy)
 
 
 def play(tmp_path: Path, scene: Callable[[Desk], Coroutine[Any, Any, None]]) -> None:
@@ -223,7 +201,7 @@ def test_git_is_not_asked_elsewhere_nor_by_those_who_do_not_want_it(
 
     async def scene(desk: Desk) -> None:
         desk.watch(1)
-        monkeypatch.setattr(git.Mounts, "is_network", lambda *_: True)
+        monkeypatch.setattr(Mounts, "is_network", lambda *_: True)
         desk.do("surface.report_cwd", surface_id=1, cwd=str(shop))
         desk.do("surface.report_cwd", surface_id=2, cwd=str(bare))
         await desk.comes(lambda: desk.git() == ("main", "", None, None, None))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -8,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from seance_tools import tails
+from seance_tools.mounts import Mounts
+from seance_tools.notices import Notices
 from seance_tools.tails import LINE_BYTES, MOST_BEHIND, MOST_WATCHES, READ_BYTES, Tails
 from tests.support import eventually
 
@@ -159,27 +162,6 @@ def test_what_is_no_file_is_not_opened(kind: str, files: Tails, tmp_path: Path) 
     assert files.read(path) == ([], False)
 
 
-@pytest.mark.parametrize(
-    ("path", "remote"),
-    [
-        ("/home/ana/t", False),
-        ("/net/ana/t", True),
-        ("/net", True),
-        ("/network/t", False),
-        ("/home/../net/t", True),
-        ("/home//./ana", False),
-        ("/sshfs/t", True),
-        ("/ntfs/t", False),
-    ],
-)
-def test_another_machines_files_are_left_alone(
-    path: str, remote: bool, files: Tails, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mounts = {"/": "ext4", "/net": "nfs4", "/sshfs": "fuse.sshfs", "/ntfs": "fuseblk", "/home": "btrfs"}
-    monkeypatch.setattr(tails, "_mounts", lambda: mounts)
-    assert files.add(path) != remote
-
-
 def test_a_link_to_another_machine_is_not_followed(
     files: Tails, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,10 +172,20 @@ def test_a_link_to_another_machine_is_not_followed(
     (far / "t.jsonl").touch()
     assert files.add(f"{tmp_path}/link/t.jsonl")
     files.remove(f"{tmp_path}/link/t.jsonl")
-    monkeypatch.setattr(tails, "_mounts", lambda: {str(far): "nfs"})
+    monkeypatch.setattr(tails, "Mounts", lambda: Mounts(f"1 1 0:1 / {far} rw - nfs server:/ rw\n"))
     assert not files.add(f"{tmp_path}/link/t.jsonl")
     assert not files.add(f"{tmp_path}/loop/t.jsonl")
 
 
-def test_the_mounts_of_this_machine_are_understood() -> None:
-    assert tails._mounts()["/proc"] == "proc"  # noqa: SLF001 (a seam of its own)
+def test_a_limit_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    files = Tails(said.append)
+
+    def refuse(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "no")
+
+    monkeypatch.setattr(Notices, "add", refuse)
+    for _ in range(2):
+        assert files.add(str(tmp_path / "t.jsonl"))
+    assert said == ["the limit fs.inotify.max_user_watches is reached; transcripts are read late"]
+    files.close()

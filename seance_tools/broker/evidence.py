@@ -15,6 +15,7 @@ from seance_tools import terminals
 from seance_tools.agents import agent_named
 from seance_tools.broker.core import Core
 from seance_tools.lifecycle import Transcript, complete
+from seance_tools.liveness import stat_of
 from seance_tools.state import sessions
 from seance_tools.state.places import place_of
 from seance_tools.state.tables import Change, Row
@@ -259,11 +260,6 @@ class Evidence:
 
 
 def _is_stopped(pid: int, started: int | None) -> bool | None:
-    """Return whether a process is stopped, as by Ctrl-Z; None if it is gone: proc_pid_stat(5)."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            stat = file.read()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    fields = stat[stat.rindex(b")") + 2 :].split()
-    return fields[0] == b"T" if int(fields[19]) == started else None
+    """Return whether a process is stopped, as by Ctrl-Z; None if it is gone."""
+    found = stat_of(pid)
+    return found.state == "T" if found and found.start_time == started else None

@@ -18,6 +18,7 @@ from seance_tools import git
 from seance_tools.broker.aside import Aside
 from seance_tools.broker.core import Core
 from seance_tools.folders import Folders
+from seance_tools.mounts import Mounts
 from seance_tools.state.places import ABROAD
 from seance_tools.state.surroundings import happened, set_git
 from seance_tools.state.tables import Change
@@ -144,7 +145,7 @@ class Repositories:
             cwd = self._directory(surface_id, of_agents)
             if cwd is not None:
                 places.setdefault(cwd, []).append(surface_id)
-        mounts = git.Mounts()
+        mounts = Mounts()
         below: dict[str, list[str]] = {}  # by mount point
         for cwd in places:
             below.setdefault(mounts.point(cwd) if cwd.startswith("/") else "", []).append(cwd)
@@ -181,7 +182,7 @@ class Repositories:
             return str(row["cwd"])
         return of_agents.get(surface_id, "")
 
-    async def _look_below(self, point: str, directories: list[str], mounts: git.Mounts) -> dict[str, Look]:
+    async def _look_below(self, point: str, directories: list[str], mounts: Mounts) -> dict[str, Look]:
         """Return what is found in directories of one filesystem; nothing where that hangs."""
         if not point:
             return {}
@@ -193,7 +194,7 @@ class Repositories:
         except OSError:
             return {}
 
-    def _examine_all(self, directories: list[str], mounts: git.Mounts, *, network: bool) -> dict[str, Look]:
+    def _examine_all(self, directories: list[str], mounts: Mounts, *, network: bool) -> dict[str, Look]:
         found = {}
         for cwd in directories:
             with contextlib.suppress(OSError, ValueError):  # it is gone, or no path: nothing is known of it
@@ -202,7 +203,7 @@ class Repositories:
                     found[cwd] = look
         return found
 
-    def _examine(self, cwd: str, mounts: git.Mounts, *, network: bool) -> Look | None:
+    def _examine(self, cwd: str, mounts: Mounts, *, network: bool) -> Look | None:
         """Find and read a directory's repository, and have it watched; in a thread, as it may hang."""
         cwd = git.meant(cwd)
         repository = git.find(cwd)

@@ -11,8 +11,7 @@ from typing import Any
 from seance_tools import child, client, names
 from seance_tools.agents import AGENTS, Agent, agent_named
 from seance_tools.codebuff import USAGE, facts_of, monitor, pid_variable, program_of, text_of
-from seance_tools.codebuff.owners import parent
-from seance_tools.liveness import start_time
+from seance_tools.liveness import parent_of, start_time
 from seance_tools.terminals import recognise
 from seance_tools.wire import WireError
 
@@ -126,7 +125,7 @@ def _reported(row: dict[str, Any]) -> bool:
 
 
 def _ancestors(pid: int) -> Iterator[int]:
-    while (pid := parent(pid)) > 1:
+    while (pid := parent_of(pid)) > 1:
         yield pid
 
 

@@ -6,6 +6,7 @@ import os
 import time
 
 from seance_tools import watch
+from seance_tools.liveness import parent_of
 from seance_tools.turns import Lines, pid_of
 
 TRUSTED_SECONDS = 10.0  # how long it is believed that a log is not ours, while its holder keeps it open
@@ -78,7 +79,7 @@ class Owners:
 
     def _descends(self, pid: int) -> bool:
         while pid > 1 and pid != self._pid:
-            pid = parent(pid)
+            pid = parent_of(pid)
         return pid == self._pid
 
     def _began(self, log: str) -> bool:
@@ -101,15 +102,6 @@ def _variables(pid: int) -> list[bytes]:
             return file.read().split(b"\0")
     except OSError:
         return []
-
-
-def parent(pid: int) -> int:
-    """Return the id of a process's parent, 0 where it is gone."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[1])
-    except (OSError, ValueError, IndexError):
-        return 0
 
 
 def _names(pid: int) -> list[int]:

@@ -118,7 +118,7 @@ def _in_tmux(environ: dict[str, str], directory: Path, seconds: float) -> None:
             tell("new-session", "-d", "-s", workspace, *area, *where, *_command(first))
             for agent in others:
                 tell("split-window", "-v", "-d", "-t", workspace, *where, *_command(agent))
-            tell("split-window", "-hbfd", "-t", workspace, "-l", str(SIDEBAR_COLUMNS), "sh", "-c", sidebar)
+            tell("split-window", "-hbf", "-t", workspace, "-l", str(SIDEBAR_COLUMNS), "sh", "-c", sidebar)
             tell("set-option", "-p", "-t", f"{workspace}:0.0", "@seance-sidebar", "1")
         tell("set-option", "-g", "mouse", "on")
         tell("set-option", "-g", "status-right", " q in the sidebar ends the demo ")

@@ -83,9 +83,7 @@ def show(path: str, form: str, plain: bool) -> int:  # noqa: FBT001 - given by p
     except TimeoutError:
         return names.EXIT_TIMEOUT
     except (ConnectionError, ValueError, KeyError, TypeError):
-        return (
-            names.EXIT_REFUSED
-        )  # what answers has ended or is of another version; a status line is no place to say so
+        return names.EXIT_REFUSED  # it has ended or is of another version; this is no place to say so
     text = segment(count(states), form, plain=plain or not unicode_wanted(os.environ))
     try:
         if text:

@@ -20,16 +20,12 @@ LOGIN_FILES = (".bash_profile", ".bash_login", ".profile")  # of them bash reads
 LOGIN_LINE = '[ -z "$BASH_VERSION" ] || . ~/.bashrc'
 
 
-def source(shell: str) -> Path:
-    """Return the file that a shell sources: of this checkout, or where it is installed. Raises ValueError."""
-    name = f"seance.{shell}"
-    places = Path(__file__).resolve().parents[2:]
-    candidates = [places[0] / "wrappers" / name]
-    candidates += [place / "share" / "seance-tools" / "wrappers" / name for place in places]
-    for path in candidates:
-        if path.is_file():
-            return path
-    raise ValueError(f"{name} is gone; install Séance Tools again")
+def source(shell: str) -> str:
+    """Return the file that a shell sources. Raises ValueError where it is gone."""
+    path = files.shipped(os.path.join("wrappers", f"seance.{shell}"))
+    if not path:
+        raise ValueError(f"seance.{shell} is gone; install Séance Tools again")
+    return path
 
 
 def rc_file(shell: str, environ: Mapping[str, str]) -> str:
@@ -56,9 +52,9 @@ def login_file(environ: Mapping[str, str]) -> str:
     return os.path.join(home, LOGIN_FILES[0])
 
 
-def line(shell: str, path: Path) -> str:
+def line(shell: str, path: str) -> str:
     """Return the line for the rc file; once the file is gone, it does nothing."""
-    quoted = shlex.quote(str(path))
+    quoted = shlex.quote(path)
     return (
         f"test ! -r {quoted}; or source {quoted}" if shell == "fish" else f"[ ! -r {quoted} ] || . {quoted}"
     )
@@ -97,8 +93,7 @@ def shell_init(ctx: click.Context, /, shell: str, way: str | None) -> None:
         if after != (before or ""):
             files.replace(path, before, after)
     except (ValueError, OSError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        names.complain(PROGRAM, f"{path}: {reason}")
+        names.complain(PROGRAM, f"{path}: {files.reason(error)}")
         ctx.exit(names.EXIT_REFUSED)
     done = "added; new shells report" if row else "removed"
     print_line(f"{path}: {done if after != (before or '') else 'nothing to do'}")

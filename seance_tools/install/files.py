@@ -1,4 +1,4 @@
-"""Reads and replaces the files of other programs: at once, through links, with one backup."""
+"""Reads and replaces the files of other programs: at once, through links, with one backup; finds our own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,19 @@ import stat
 
 BACKUP = ".seance-backup"
 LARGEST = 4 << 20
+
+
+def shipped(name: str) -> str | None:
+    """Return the path of a file that comes with the package, None where it is gone.
+
+    name: its path in a checkout, and below share/seance-tools where it is installed.
+    """
+    place = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    candidates = [os.path.join(place, name)]
+    while place != os.path.dirname(place):
+        candidates.append(os.path.join(place, "share", "seance-tools", name))
+        place = os.path.dirname(place)
+    return next((path for path in candidates if os.path.isfile(path)), None)
 
 
 def read(path: str) -> str | None:
@@ -44,7 +57,7 @@ def backup_of(path: str) -> str | None:
     try:
         return read(path + BACKUP)
     except (ValueError, OSError) as error:
-        raise ValueError(f"its backup {os.path.basename(path + BACKUP)}: {_reason(error)}") from None
+        raise ValueError(f"its backup {os.path.basename(path + BACKUP)}: {reason(error)}") from None
 
 
 def back_up(path: str, text: str) -> None:
@@ -128,5 +141,6 @@ def _write(path: str, text: str, status: os.stat_result | None) -> None:
         os.fsync(descriptor)
 
 
-def _reason(error: ValueError | OSError) -> str:
+def reason(error: ValueError | OSError) -> str:
+    """Return what an error says, without the number and the path that an OSError's text has."""
     return (isinstance(error, OSError) and error.strerror) or str(error)

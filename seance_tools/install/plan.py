@@ -44,17 +44,11 @@ class Change(NamedTuple):
 
 
 def sources() -> str:
-    """Return the directory of the files that agents load: in a checkout, or where they are installed."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    place = os.path.dirname(package)
-    candidates = [os.path.join(place, "hooks")]
-    while place != os.path.dirname(place):
-        candidates.append(os.path.join(place, "share", "seance-tools", "hooks"))
-        place = os.path.dirname(place)
-    found = next((path for path in candidates if os.path.exists(os.path.join(path, "claude.json"))), "")
+    """Return the directory of the files that agents load. Raises Refused where it is gone."""
+    found = files.shipped(os.path.join("hooks", "claude.json"))
     if not found:
         raise Refused("the files for the agents are gone; install Séance Tools again")
-    return found
+    return os.path.dirname(found)
 
 
 def directory(agent: Agent, environ: Mapping[str, str]) -> str:
@@ -127,7 +121,7 @@ def changes(agent: Agent, environ: Mapping[str, str], *, install: bool) -> list[
             change = make(agent, path, text, install=install)
             kept = change.backup == "drop" and os.path.lexists(path + files.BACKUP)
         except (ValueError, OSError) as error:
-            raise Refused(f"{path}: {_reason(error)}") from None
+            raise Refused(f"{path}: {files.reason(error)}") from None
         if change.before != change.after or kept:
             found.append(change._replace(folders=_folders(agent, environ, path)))
     return found
@@ -144,10 +138,6 @@ def _need_place(path: str) -> None:
     real = os.path.realpath(place)
     if not os.path.exists(place) and not (place == path and os.path.isdir(os.path.dirname(real))):
         raise ValueError(f"{'is' if place == path else place + ' is'} a link to {real}, which is not there")
-
-
-def _reason(error: ValueError | OSError) -> str:
-    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 def _folders(agent: Agent, environ: Mapping[str, str], path: str) -> tuple[str, ...]:
@@ -318,7 +308,7 @@ def check(change: Change) -> None:
         if change.before != change.after:
             files.check(change.path, change.before)
     except (ValueError, OSError) as error:
-        raise Refused(f"{change.path}: {_reason(error)}") from None
+        raise Refused(f"{change.path}: {files.reason(error)}") from None
 
 
 def carry_out(change: Change) -> None:
@@ -333,7 +323,7 @@ def carry_out(change: Change) -> None:
         if change.after is None:
             _remove_empty(change.folders)
     except (ValueError, OSError) as error:
-        raise Refused(f"{path}: {_reason(error)}") from None
+        raise Refused(f"{path}: {files.reason(error)}") from None
 
 
 def _replace(change: Change) -> None:

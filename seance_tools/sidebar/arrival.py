@@ -4,41 +4,35 @@ from __future__ import annotations
 
 import os
 
+from seance_tools.notices import Notices
+
 
 class Arrival:
     """Watches for something of the name of `path` to appear in its directory.
 
-    Importing the binding takes 25 ms and may block, so make one beside the loop, and only when the broker
-    has been gone for a while. Raises OSError, ImportError or InotifyError where it cannot be watched.
+    Inotify may take a while to load, so make one beside the loop, and only when the broker has been gone for
+    a while. Raises OSError or Unusable where it cannot be watched.
     """
 
     def __init__(self, path: str) -> None:
-        from inotify import calls, constants
-
         directory, name = os.path.split(path)
-        self._name = os.fsencode(name) + b"\0"
-        self._fd: int = calls.inotify_init()
-        os.set_inheritable(self._fd, False)
-        os.set_blocking(self._fd, False)
+        self._name = os.fsencode(name)
+        self._notices = Notices()
         try:
-            calls.inotify_add_watch(
-                self._fd, os.fsencode(directory), constants.IN_CREATE | constants.IN_MOVED_TO
-            )
+            self._notices.add(directory, self._notices.bits.IN_CREATE | self._notices.bits.IN_MOVED_TO)
         except BaseException:
             self.close()
             raise
 
     def fileno(self) -> int:
         """Return the descriptor, for poll."""
-        return self._fd
+        return self._notices.fileno()
 
     def arrived(self) -> bool:
         """Return whether it may have appeared since last asked; never waits."""
-        try:
-            return self._name in os.read(self._fd, 1 << 16)
-        except BlockingIOError:
-            return False
+        events, lost = self._notices.read()
+        return lost or any(name == self._name for _, _, name in events)
 
     def close(self) -> None:
         """Stop watching."""
-        os.close(self._fd)
+        self._notices.close()

@@ -147,10 +147,8 @@ def test_every_signal_reaches_the_agent_once(stage: Stage) -> None:
         terminal.resize(50, 100)
         terminal.expect("WINCH")
         assert b"INT" not in terminal.read(0.2)
-        begun = time.monotonic()
         terminal.hang_up()
-        eventually(lambda: (stage.path / "hangup").read_text() == "HUP 1\n", 1.0)
-        assert time.monotonic() - begun < 0.5
+        eventually(lambda: (stage.path / "hangup").read_text() == "HUP 1\n")
         assert terminal.wait() == 0
 
 

@@ -7,7 +7,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import pytest
 from seance_tools import client, names
 from tests.conftest import stop_stray_broker
 from tests.e2e.desk import ROOT
-from tests.support import eventually, sealed_environment
+from tests.support import eventually, sealed_environment, unshared
 
 SHIM = """#!/bin/sh
 timeout 2 seance-ctl "$1-hook" "$2" 2>/dev/null
@@ -141,20 +140,13 @@ def test_over_ssh_an_agents_hooks_reach_the_broker_here(
         stop_stray_broker(forwarded)  # the hook without a tunnel has started one
 
 
-CONTAINER = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--uts", "--net")
-INSIDE = """
-hostname box 2>/dev/null || echo box >/proc/sys/kernel/hostname
-seance-hook claude UserPromptSubmit <<EOF
-{prompt}
-EOF
-"""
+CONTAINER = ("--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--uts", "--net")
 
 
 def contained(environ: dict[str, str], script: str) -> subprocess.CompletedProcess[str]:
     """Run a script in namespaces of its own for users, processes, the host's name and the network."""
-    if subprocess.run([*CONTAINER, "true"], capture_output=True).returncode:
-        pytest.skip("no namespaces can be made here")
-    return subprocess.run([*CONTAINER, "sh", "-c", script], env=environ, capture_output=True, text=True)
+    command = [*unshared(*CONTAINER), "sh", "-c", script]
+    return subprocess.run(command, env=environ, capture_output=True, text=True)
 
 
 @pytest.fixture
@@ -222,24 +214,3 @@ def test_two_users_have_a_broker_each(
         assert [row["title"] for row in ask(whose, "workspace.list")["workspaces"]] == [title]
     ask(there, "system.ping")
     subprocess.run(["seance-broker", "--stop"], env=there, check=True)
-
-
-def test_another_user_is_turned_away_even_where_the_directory_lets_him_in(
-    broker: subprocess.Popen[bytes], environ: dict[str, str], tmp_path: Path
-) -> None:
-    assert broker.poll() is None
-    if os.getuid():
-        pytest.skip("only root can become another user")
-    path = names.socket_path(environ)
-    for directory in [Path(path).parent, *Path(path).parent.parents]:
-        if tmp_path.is_relative_to("/tmp") and directory.is_relative_to("/tmp/pytest-of-root"):
-            directory.chmod(0o755)
-    Path(path).chmod(0o666)
-    script = (
-        "import os, socket, sys\n"
-        "os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
-        "sock = socket.socket(socket.AF_UNIX); sock.connect(sys.argv[1])\n"
-        "print(sock.makefile().readline())\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script, path], capture_output=True, text=True)
-    assert json.loads(done.stdout)["error"]["code"] == "unauthorized"

@@ -17,6 +17,7 @@ from seance_tools.agents import BY_KEY
 from seance_tools.install import plan
 from seance_tools.install.plan import Refused
 from tests.install.test_plan import everything, home, run, target
+from tests.support import only_root
 
 __all__ = ["home"]
 
@@ -231,11 +232,11 @@ def test_a_folder_that_cannot_be_written_is_refused(open_home: dict[str, str]) -
         path.parent.chmod(0o755)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root has files of two users")
 @pytest.mark.parametrize(
     ("mode", "reason"), [(0o400, "Permission denied"), (0o644, "belongs to another user or group")]
 )
 def test_a_file_of_roots_is_refused(mode: int, reason: str, open_home: dict[str, str]) -> None:
+    only_root()
     with somebody_else():
         path = target("claude", open_home)
     path.write_text("{}")
@@ -246,8 +247,8 @@ def test_a_file_of_roots_is_refused(mode: int, reason: str, open_home: dict[str,
     assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
 def test_owner_and_mode_stay_for_file_and_backup(open_home: dict[str, str]) -> None:
+    only_root()
     path = target("claude", open_home, "{}")
     os.chown(path, NOBODY, NOBODY)
     path.chmod(0o600)

@@ -9,7 +9,7 @@ import pytest
 
 from seance_tools import __version__
 from seance_tools.agents import BY_KEY
-from seance_tools.install import plan
+from seance_tools.install import files, plan
 from seance_tools.install.status import Status, look
 from tests.install.test_plan import DOCUMENTED, INSTALLABLE, home, run, target
 
@@ -222,7 +222,7 @@ def test_a_status_line_is_ours_alone_or_before_the_users(here: dict[str, str]) -
 def test_our_own_files_are_gone(
     here: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(plan, "__file__", str(tmp_path / "a" / "b" / "plan.py"))
+    monkeypatch.setattr(files, "__file__", str(tmp_path / "a" / "b" / "files.py"))
     with pytest.raises(plan.Refused, match="install Séance Tools again"):
         of("claude", here)
     share = tmp_path / "share" / "seance-tools" / "hooks"

@@ -23,7 +23,7 @@ from seance_tools.options import look_up
 from seance_tools.store import Store
 from seance_tools.wire import Request
 from tests.notify.desktop import Bus, Desktop
-from tests.support import eventually
+from tests.support import eventually, soon
 
 Start = Callable[..., subprocess.Popen[bytes]]
 # Writes what it is given, and where it runs, into a file of its own; a few are given on its command line.
@@ -229,9 +229,7 @@ def test_what_had_to_wait_goes_as_one_and_only_what_is_still_unread(
             Request(None, "notification.mark_read", {"notification_id": 2}), find("notification.mark_read")
         )
         core.commit()
-        async with asyncio.timeout(10):
-            while len(told()) < 2:
-                await asyncio.sleep(0.02)
+        await soon(lambda: len(told()) == 2)
         await channels.stop()
         core.stop()
 

@@ -11,7 +11,7 @@ import pytest
 from seance_tools.notify import Message, desktop
 from seance_tools.notify.desktop import Unreachable
 from tests.notify.desktop import Bus, Desktop
-from tests.support import eventually
+from tests.support import eventually, soon
 
 DONE = Message(7, "Claude Code has finished", "<b>a</b> & b")
 
@@ -25,12 +25,6 @@ def with_one(
         await one.close()
 
     asyncio.run(run())
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 def test_it_shows_replaces_and_takes_away(bus: Bus, screen: Desktop) -> None:
@@ -76,7 +70,7 @@ def test_a_click_is_told_and_the_bus_is_left_once_nothing_is_shown(bus: Bus, scr
         number = screen.only()[0]
         screen.click(number + 1)  # another program's
         screen.click(number)
-        await until(lambda: clicks)
+        await soon(lambda: clicks)
         screen.dismiss(number)
         await asyncio.to_thread(eventually, lambda: screen.listeners() == 0)
 
@@ -132,7 +126,7 @@ def test_a_bus_that_went_away_is_connected_to_anew(
         gone = one._bus  # noqa: SLF001
         screen.close()
         bus.close()
-        await until(lambda: not gone.connected)
+        await soon(lambda: not gone.connected)
         await one.show("claude-1", DONE)
         second.only()
         await one.close()

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any, Self
 
-import pytest
-
 from seance_tools import spoolfile
-from tests.support import eventually
+from tests.support import eventually, needed
 from tests.terminal import Terminal
 
 ROOT = Path(__file__).parent.parent.parent
@@ -37,8 +34,7 @@ class Shell:
     def __init__(
         self, shell: str, environ: dict[str, str], directory: Path, *rc: str, before: tuple[str, ...] = ()
     ) -> None:
-        if not shutil.which(shell):
-            pytest.skip(f"{shell} is not installed")
+        needed(shell)
         self._shell = shell
         self._spool = spool_of(environ)
         self._new: list[dict[str, Any]] = []

@@ -187,7 +187,7 @@ def listed(number: int, session: int = 0, title: str = "shop", index: int = 0) -
         "workspace": f"{SERVER}${session}",
         "workspace_title": title,
         "title": "t\x1b",
-        "cwd": "/work/shop",
+        "cwd": "/home/someone/shop",
         "columns": [{"index": index, "title": "w", "active": True}],
     }
 
@@ -197,7 +197,7 @@ def test_the_terminals_list_moves_renames_and_removes(bench: Bench) -> None:
     bench.hook("prompt-submit", pane(2))
     places.place_panes(bench.tables, SERVER, [listed(1, session=3)], bench.now)
     surface = bench.only("surface")
-    assert (surface["title"], surface["cwd"]) == ("t␛", "/work/shop")
+    assert (surface["title"], surface["cwd"]) == ("t␛", "/home/someone/shop")
     workspace = bench.only("workspace")
     assert (workspace["title"], workspace["columns"][0]["active"]) == ("shop", True)
     assert bench.only("status")["workspace_id"] == workspace["id"] == surface["workspace_id"]

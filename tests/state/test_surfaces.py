@@ -12,18 +12,18 @@ from tests.state.bench import Bench, pane
 
 def test_a_shell_tells_of_itself(bench: Bench) -> None:
     here = Caller(place=pane(1))
-    bench.call("surface.report_cwd", here, cwd="/work/shop")
+    bench.call("surface.report_cwd", here, cwd="/home/someone/shop")
     bench.call("surface.report_git", here, branch="main", dirty=True)
     bench.call("surface.report_state", here, state="running")
     [surface] = bench.call("surface.list")["surfaces"]
-    assert (surface["cwd"], surface["branch"], surface["dirty"]) == ("/work/shop", "main", True)
+    assert (surface["cwd"], surface["branch"], surface["dirty"]) == ("/home/someone/shop", "main", True)
     assert surface["shell_state"] == "running"
     [workspace] = bench.call("system.tree")["windows"][0]["workspaces"]
     unknown = {"ahead": None, "behind": None, "operation": ""}
     assert workspace["git"] == {"branch": "main", "dirty": True, **unknown, "git_source": "report"}
     assert workspace["ports"] is None
     [shown] = workspace["pane_groups"][0]["surfaces"]
-    assert (shown["cwd"], shown["branch"], shown["dirty"]) == ("/work/shop", "main", True)
+    assert (shown["cwd"], shown["branch"], shown["dirty"]) == ("/home/someone/shop", "main", True)
     bench.call("surface.clear_git", here)
     assert bench.only("surface")["branch"] == ""
     assert bench.call("system.tree")["windows"][0]["workspaces"][0]["git"] is None
@@ -31,7 +31,7 @@ def test_a_shell_tells_of_itself(bench: Bench) -> None:
 
 def test_what_the_broker_finds_out_of_surfaces_is_in_the_tree(bench: Bench) -> None:
     for number in (1, 2):
-        bench.call("surface.report_cwd", Caller(place=pane(number)), cwd="/work/shop")
+        bench.call("surface.report_cwd", Caller(place=pane(number)), cwd="/home/someone/shop")
     set_git(bench.tables, 2, branch="to\x1b[2Jpic", dirty=None, ahead=1, behind=2, operation="rebase")
     set_ports(bench.tables, [1, 2], {2: {5173, 3000}, 9: {1}})
     set_git(bench.tables, 9, branch="x")
@@ -74,15 +74,19 @@ def test_health(bench: Bench) -> None:
 
 def test_what_a_shell_tells_at_its_prompt(bench: Bench) -> None:
     here = Caller(place=pane(1))
-    bench.call("surface.report_shell", here, cwd="/work/shop", state="prompt")
+    bench.call("surface.report_shell", here, cwd="/home/someone/shop", state="prompt")
     surface = bench.only("surface")
-    assert (surface["cwd"], surface["shell_state"], surface["exit_code"]) == ("/work/shop", "prompt", None)
+    assert (surface["cwd"], surface["shell_state"], surface["exit_code"]) == (
+        "/home/someone/shop",
+        "prompt",
+        None,
+    )
     bench.now += 5
     bench.call("surface.report_shell", here, state="running")
     bench.call("surface.report_shell", here, state="prompt", exit_code=130, duration_ms=1200)
     bench.call("surface.report_shell", here, state="running")
     surface = bench.only("surface")
-    assert (surface["cwd"], surface["shell_state"]) == ("/work/shop", "running")
+    assert (surface["cwd"], surface["shell_state"]) == ("/home/someone/shop", "running")
     assert (surface["exit_code"], surface["duration_ms"]) == (130, 1200)  # of the last command
     assert surface["reported_at"] == bench.now
     [shown] = bench.call("system.tree")["windows"][0]["workspaces"][0]["pane_groups"][0]["surfaces"]
